@@ -74,7 +74,7 @@ func TestAnswers(t *testing.T) {
 			old.Spec.Taints = now.Spec.Taints
 		}
 		name := "system:node:" + w.pick("n1", "n2")
-		return append(texts(Validate(now, Options{})), fmt.Sprint(ReconcileAliases(now.Labels), TopologyLabels(now), RestrictNodeCreate(name, now), RestrictNodeUpdate(name, old, now)), inJSON(t, WithNotReady(now)))
+		return append(texts(Validate(now, Options{})), fmt.Sprint(ReconcileAliases(now.Labels), TopologyLabels(now), RestrictNode(name, nil, now), RestrictNode(name, old, now)), inJSON(t, WithNotReady(now)))
 	})
 	kind("tolerations", func(w world) []string {
 		now, old, o := some(w, 3, w.toleration), some(w, 3, w.toleration), w.chance(2)

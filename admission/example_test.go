@@ -65,13 +65,13 @@ func ExampleMergeLabelKeys() {
 }
 
 // Pods that must not run on foreign nodes rely on labels that a node may not give itself.
-func ExampleRestrictNodeUpdate() {
+func ExampleRestrictNode() {
 	old := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{v1.LabelHostname: "n1"}}}
 	changed := old.DeepCopy()
 	changed.Labels["example.com/rack"] = "7"
-	fmt.Println(admission.RestrictNodeUpdate("n1", old, changed))
+	fmt.Println(admission.RestrictNode("n1", old, changed))
 	changed.Labels["example.com.node-restriction.kubernetes.io/fips"] = "true"
-	fmt.Println(admission.RestrictNodeUpdate("n1", old, changed))
+	fmt.Println(admission.RestrictNode("n1", old, changed))
 	// Output:
 	// <nil>
 	// node "n1" is not allowed to modify labels: example.com.node-restriction.kubernetes.io/fips

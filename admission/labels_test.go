@@ -70,21 +70,21 @@ func TestRestrictedLabel(t *testing.T) {
 
 func TestRestrictNode(t *testing.T) {
 	n := node("n", "kubernetes.io/a=1,kubernetes.io/hostname=n,example.com/x=1")
-	require.NoError(t, RestrictNodeUpdate("n", n, n), "an unchanged label is no offence")
-	require.EqualError(t, RestrictNodeUpdate("n", n, node("n", "kubernetes.io/a=2,kubernetes.io/b=1")),
+	require.NoError(t, RestrictNode("n", n, n), "an unchanged label is no offence")
+	require.EqualError(t, RestrictNode("n", n, node("n", "kubernetes.io/a=2,kubernetes.io/b=1")),
 		`node "n" is not allowed to modify labels: kubernetes.io/a, kubernetes.io/b`)
-	require.EqualError(t, RestrictNodeUpdate("n", n, node("n", "example.com/x=2")), `node "n" is not allowed to modify labels: kubernetes.io/a`)
-	require.EqualError(t, RestrictNodeUpdate("m", n, n), `node "m" is not allowed to modify node "n"`)
-	require.EqualError(t, RestrictNodeCreate("m", n), `node "m" is not allowed to modify node "n"`)
-	require.EqualError(t, RestrictNodeCreate("n", node("n", "k8s.io/b=1,k8s.io/a=1")), `node "n" is not allowed to set the following labels: k8s.io/a, k8s.io/b`)
+	require.EqualError(t, RestrictNode("n", n, node("n", "example.com/x=2")), `node "n" is not allowed to modify labels: kubernetes.io/a`)
+	require.EqualError(t, RestrictNode("m", n, n), `node "m" is not allowed to modify node "n"`)
+	require.EqualError(t, RestrictNode("m", nil, n), `node "m" is not allowed to modify node "n"`)
+	require.EqualError(t, RestrictNode("n", nil, node("n", "k8s.io/b=1,k8s.io/a=1")), `node "n" is not allowed to set the following labels: k8s.io/a, k8s.io/b`)
 	tainted := n.DeepCopy()
 	tainted.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
-	require.EqualError(t, RestrictNodeUpdate("n", n, tainted), `node "n" is not allowed to modify taints`)
-	require.NoError(t, RestrictNodeUpdate("n", tainted, tainted.DeepCopy()), "the same taints")
+	require.EqualError(t, RestrictNode("n", n, tainted), `node "n" is not allowed to modify taints`)
+	require.NoError(t, RestrictNode("n", tainted, tainted.DeepCopy()), "the same taints")
 	none := n.DeepCopy()
 	none.Spec.Taints = []v1.Taint{}
-	require.NoError(t, RestrictNodeUpdate("n", n, none), "no taints are no taints")
-	require.NoError(t, RestrictNodeCreate("n", &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: tainted.Spec}))
+	require.NoError(t, RestrictNode("n", n, none), "no taints are no taints")
+	require.NoError(t, RestrictNode("n", nil, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: tainted.Spec}))
 }
 
 func TestLabelTables(t *testing.T) {
@@ -113,7 +113,7 @@ func TestAliases(t *testing.T) {
 }
 
 func TestNodeIsolation(t *testing.T) {
-	self := func(labels string) error { return RestrictNodeCreate("n", node("n", labels)) }
+	self := func(labels string) error { return RestrictNode("n", nil, node("n", labels)) }
 	require.EqualError(t, self("example.com.node-restriction.kubernetes.io/fips=true"),
 		`node "n" is not allowed to set the following labels: example.com.node-restriction.kubernetes.io/fips`)
 	require.Error(t, self("node-role.kubernetes.io/x="))

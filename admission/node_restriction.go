@@ -43,26 +43,20 @@ var kubeletLabels = []string{
 	"beta.kubernetes.io/os", "beta.kubernetes.io/arch",
 }
 
-// RestrictNodeCreate is the rule of NodeRestriction for a node that creates its Node object: the object must be the
-// node's own and have no restricted label. Taints are free. identity is the name of the node that asks.
-func RestrictNodeCreate(identity string, node *v1.Node) error {
+// RestrictNode is the rule of NodeRestriction for a node that creates its Node object (old is nil) or updates it: the object must be the node's
+// own. A new object has no restricted label; its taints are free. An update has the same taints, and adds, changes or removes no restricted
+// label. identity is the name of the node that asks. A nil node panics.
+func RestrictNode(identity string, old, node *v1.Node) error {
 	if node.Name != identity {
 		return fmt.Errorf("node %q is not allowed to modify node %q", identity, node.Name)
 	}
-	return forbidden(identity, "set the following labels", restricted(node.Labels, nil))
-}
-
-// RestrictNodeUpdate is the rule of NodeRestriction for a node that updates its Node object: the object must be the
-// node's own, have the same taints, and add, change or remove no restricted label. identity is the name of the node that
-// asks.
-func RestrictNodeUpdate(identity string, old, new *v1.Node) error {
-	if new.Name != identity {
-		return fmt.Errorf("node %q is not allowed to modify node %q", identity, new.Name)
+	if old == nil {
+		return forbidden(identity, "set the following labels", restricted(node.Labels, nil))
 	}
-	if len(old.Spec.Taints)+len(new.Spec.Taints) > 0 && !reflect.DeepEqual(old.Spec.Taints, new.Spec.Taints) {
+	if len(old.Spec.Taints)+len(node.Spec.Taints) > 0 && !reflect.DeepEqual(old.Spec.Taints, node.Spec.Taints) {
 		return fmt.Errorf("node %q is not allowed to modify taints", identity)
 	}
-	return forbidden(identity, "modify labels", append(restricted(new.Labels, old.Labels), restricted(missing(old.Labels, new.Labels), nil)...))
+	return forbidden(identity, "modify labels", append(restricted(node.Labels, old.Labels), restricted(missing(old.Labels, node.Labels), nil)...))
 }
 
 // restricted returns the restricted keys of labels whose value was does not have.

@@ -28,8 +28,8 @@ func TestPurity(t *testing.T) {
 		WithExtendedResources(p)
 		validateTaints(m.Spec.Taints, nil)
 		WithNotReady(n)
-		_ = RestrictNodeCreate("n", n)
-		_ = RestrictNodeUpdate("n", n, m)
+		_ = RestrictNode("n", nil, n)
+		_ = RestrictNode("n", n, m)
 		ReconcileAliases(n.Labels)
 		TopologyLabels(n)
 	}

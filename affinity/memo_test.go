@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/engine"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 )
@@ -101,17 +102,17 @@ func TestNodeKeys(t *testing.T) {
 		for n, selector := range []map[string]string{nil, {"a": "b"}, {"a": "b", "c": ""}} {
 			p := pod("d", "")
 			p.Spec.NodeSelector, p.Spec.Affinity = selector, &v1.Affinity{NodeAffinity: a}
-			key := string(affinity.AppendNodeKey(nil, p))
+			key := string(podkey.NodeAffinity(nil, p))
 			for other, at := range keys {
 				require.False(t, strings.HasPrefix(key, other) || strings.HasPrefix(other, key), "%d and %d", at, 10*k+n)
 			}
 			keys[key] = 10*k + n
-			require.Equal(t, "x"+key, string(affinity.AppendNodeKey([]byte("x"), p)))
+			require.Equal(t, "x"+key, string(podkey.NodeAffinity([]byte("x"), p)))
 		}
 	}
 	with, without := pod("d", ""), pod("d", "")
 	with.Spec.Affinity = &v1.Affinity{}
-	require.Equal(t, affinity.AppendNodeKey(nil, without), affinity.AppendNodeKey(nil, with), "no node affinity")
+	require.Equal(t, podkey.NodeAffinity(nil, without), podkey.NodeAffinity(nil, with), "no node affinity")
 }
 
 // TestSelfInNamespaces: a pod matches its own terms through a namespaceSelector only when the cluster has its namespace, from v1.37 on.

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/podkey"
 )
 
 // A search that tries one of several devices that are alike finds what the plain search finds, also where the first device leads nowhere
@@ -154,6 +156,6 @@ func TestEligibleResources(t *testing.T) {
 		"example.com/gpu": true, "deviceclass.resource.kubernetes.io/gpu": true, "cpu": false, "memory": false, "pods": false, "hugepages-2Mi": false,
 		"kubernetes.io/gpu": false, "node.kubernetes.io/gpu": false, "requests.example.com/gpu": false, "gpu": false, "": false, "example.com/": true,
 	} {
-		require.Equal(t, want, eligible(name), string(name))
+		require.Equal(t, want, podkey.DeviceResource(name), string(name))
 	}
 }

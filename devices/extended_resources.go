@@ -12,6 +12,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/overhead"
 )
 
@@ -52,24 +53,11 @@ const (
 	extendedClaimAnnotation = resourcev1.ExtendedResourceClaimAnnotation
 )
 
-// eligible reports whether a device class may provide a resource (rule U9.1): an extended resource, or an implicit name of
-// a class.
-func eligible(name v1.ResourceName) bool {
-	s := string(name)
-	switch {
-	case strings.HasPrefix(s, resourcev1.ResourceDeviceClassPrefix):
-		return true
-	case !strings.Contains(s, "/"), strings.Contains(s, v1.ResourceDefaultNamespacePrefix), strings.HasPrefix(s, v1.DefaultResourceRequestsPrefix):
-		return false
-	}
-	return true
-}
-
 // asked returns the eligible resources that a pod requests, sorted by name. mapped is true when a class provides at least
 // one of these resources.
 func (e ExtendedResources) asked(pod *v1.Pod) (names []v1.ResourceName, mapped bool) {
 	for name, amount := range overhead.Requests(pod, overhead.Options{}) {
-		if amount.IsZero() || !eligible(name) {
+		if amount.IsZero() || !podkey.DeviceResource(name) {
 			continue
 		}
 		names = append(names, name)

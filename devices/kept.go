@@ -7,6 +7,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -63,7 +64,7 @@ func (s *state) keptAs(freeing bool) engine.Kept {
 	}
 	asked := append(strconv.AppendBool(nil, freeing), allocated...)
 	if s.pod.special != nil {
-		asked = appendContainers(asked, s.pod.pod)
+		asked = podkey.DeviceContainers(asked, s.pod.pod)
 		for _, name := range s.pod.asked {
 			asked = key.Int(key.Text(asked, string(name)), int64(a.classID(s.pod.extended[name])))
 		}

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/podkey"
 )
 
 // Pods that differ in what DynamicResources reads have different keys; other differences make none.
@@ -22,7 +22,7 @@ func TestAppendKey(t *testing.T) {
 		return p
 	}
 	always := v1.ContainerRestartPolicyAlways
-	keys := map[string]int{string(devices.AppendKey(nil, pod(nil))): -1}
+	keys := map[string]int{string(podkey.Devices(nil, pod(nil))): -1}
 	for k, change := range []func(p *v1.Pod){
 		func(p *v1.Pod) { p.Namespace = "other" },
 		func(p *v1.Pod) { p.Name = "q" },
@@ -42,24 +42,24 @@ func TestAppendKey(t *testing.T) {
 		func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests["example.com/fpga"] = resource.MustParse("1") },
 		func(p *v1.Pod) { p.Spec.Overhead = v1.ResourceList{"example.com/gpu": resource.MustParse("1")} },
 	} {
-		key := string(devices.AppendKey(nil, pod(change)))
+		key := string(podkey.Devices(nil, pod(change)))
 		other, known := keys[key]
 		require.False(t, known, "changes %d and %d have one key", k, other)
 		keys[key] = k
 	}
 	same := pod(func(p *v1.Pod) { p.Labels = map[string]string{"app": "web"} })
-	require.Equal(t, devices.AppendKey(nil, pod(nil)), devices.AppendKey(nil, same))
+	require.Equal(t, podkey.Devices(nil, pod(nil)), podkey.Devices(nil, same))
 
 	plain := func(name string, requests v1.ResourceList) []byte {
 		p := user(name)
 		p.Spec.Containers = []v1.Container{{Name: name, Resources: v1.ResourceRequirements{Requests: requests}}}
-		return devices.AppendKey(nil, p)
+		return podkey.Devices(nil, p)
 	}
 	cpu := v1.ResourceList{"cpu": resource.MustParse("1"), "example.com/gpu": resource.MustParse("0")}
 	require.Equal(t, plain("a", cpu), plain("b", nil), "no class can serve these pods")
-	require.Equal(t, []byte("x\x00"), devices.AppendKey([]byte("x"), user("a")))
-	require.NotEqual(t, byte(0), devices.AppendKey(nil, pod(nil))[0], "the key of no pod begins with the key of a pod without devices")
+	require.Equal(t, []byte("x\x00"), podkey.Devices([]byte("x"), user("a")))
+	require.NotEqual(t, byte(0), podkey.Devices(nil, pod(nil))[0], "the key of no pod begins with the key of a pod without devices")
 	gpu := v1.ResourceList{"example.com/gpu": resource.MustParse("1")}
 	require.NotEqual(t, plain("a", gpu), plain("b", gpu), "a special claim belongs to its pod")
-	require.NotEqual(t, plain("a", cpu), devices.AppendKey(nil, user("a", "web")))
+	require.NotEqual(t, plain("a", cpu), podkey.Devices(nil, user("a", "web")))
 }

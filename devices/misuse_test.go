@@ -26,7 +26,6 @@ func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
 		"Abandoned":            devices.Abandoned,
 		"WithoutHolders":       devices.WithoutHolders,
-		"AppendKey":            devices.AppendKey,
 		"BindingReadiness":     devices.BindingReadiness,
 		"Bound":                devices.Bound,
 		"BoundFor":             devices.BoundFor,
@@ -64,7 +63,6 @@ func TestMisuse(t *testing.T) {
 		"ExtendedResources":    func() devices.ExtendedResources { return nil },
 	}, map[string]string{
 		"Abandoned":         object,
-		"AppendKey":         object,
 		"Allocator.Compile": object,
 		"Allocator.Offered": object,
 		"BindingReadiness":  object,

@@ -71,20 +71,20 @@ func Example() {
 	}
 	unreachable := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n3"}, Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}}}
 	for _, a := range timers.SetNode(unreachable, now) {
-		fmt.Println("taint:", a.Pod.Name, a.Kind)
+		fmt.Println("taint:", a.Pod.Name, a.What)
 	}
 	due, _ := timers.Next()
 	for _, a := range timers.Advance(due) {
-		fmt.Println("taint:", a.Pod.Name, a.Kind, "after", due.Sub(now))
+		fmt.Println("taint:", a.Pod.Name, a.What, "after", due.Sub(now))
 	}
 	// Output:
 	// pressure: web in 1 s
 	// disruption: web 201, now ""
 	// disruption: db 429, never "The disruption budget db needs 1 healthy pods and has 1 currently"
 	// disruption: gpu 201, now ""
-	// taint: db Deleted
-	// taint: web Started
-	// taint: web Deleted after 5m0s
+	// taint: db evicted
+	// taint: web started
+	// taint: web evicted after 5m0s
 }
 
 func memory(bytes uint64) pressure.PodStats { return pressure.PodStats{WorkingSetBytes: &bytes} }

@@ -15,7 +15,7 @@
 //
 // The filters of this package:
 //
-//   - NodeResourcesFit ([Fits], [CompileFit]) and NodePorts ([CompilePorts]),
+//   - NodeResourcesFit ([Lacks], [CompileFit]) and NodePorts ([CompilePorts]),
 //   - NodeName ([CompileNodeName]) and NodeDeclaredFeatures ([CompileFeatures]),
 //   - scheduling gates ([Gated]).
 //

@@ -231,14 +231,9 @@ func (s *fitState) Explain(i int) []Insufficient {
 	return out
 }
 
-// Fits reports whether the resources of a node that runs the given pods suffice for the pod. Running pods count with what
-// they hold ([overhead.Options.UseStatus]). A nil list of running pods means no pods. O(containers of all pods).
-func Fits(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) bool {
-	return len(Lacks(pod, node, running, o)) == 0
-}
-
 // Lacks returns what a node that runs the given pods lacks for the pod, in the order of FitState.Explain. The result is
-// empty when the pod fits. Running pods count as in [Fits].
+// empty when the pod fits. Running pods count with what they hold ([overhead.Options.UseStatus]). A nil list of running pods means no
+// pods. O(containers of all pods).
 func Lacks(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insufficient {
 	schema := new(resources.Schema)
 	row := oneRow{schema: schema, allocatable: resources.FromList(schema, node.Status.Allocatable)}

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
@@ -148,10 +149,10 @@ func checkWorld(t *testing.T, data []byte) {
 		require.Equal(t, fit.ReasonsAt(i), fit.Reasons(fit.Check(i)))
 		conflict := false
 		for _, q := range w.pods[i] {
-			for _, a := range appendHostPorts(nil, p) {
-				for _, u := range appendHostPorts(nil, q) {
-					same := a.port == u.port && a.protocol == u.protocol
-					conflict = conflict || same && (a.ip == "0.0.0.0" || u.ip == "0.0.0.0" || a.ip == u.ip)
+			for _, a := range podinfo.AppendHostPorts(nil, p) {
+				for _, u := range podinfo.AppendHostPorts(nil, q) {
+					same := a.Port == u.Port && a.Protocol == u.Protocol
+					conflict = conflict || same && (a.IP == "0.0.0.0" || u.IP == "0.0.0.0" || a.IP == u.IP)
 				}
 			}
 		}

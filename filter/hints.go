@@ -34,7 +34,7 @@ func FitHint(o FitOptions) func(pod *v1.Pod, old, new any) (bool, error) {
 			return podHelps(pod, before, after, o.Release), nil
 		}
 		if before, after, ok := event[v1.Node](old, new); ok {
-			if after == nil || !Fits(pod, after, nil, FitOptions{DeviceResources: o.DeviceResources, Release: o.Release}) {
+			if after == nil || len(Lacks(pod, after, nil, FitOptions{DeviceResources: o.DeviceResources, Release: o.Release})) > 0 {
 				return false, nil
 			}
 			return before == nil || grew(pod, before, after), nil

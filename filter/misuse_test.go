@@ -14,9 +14,6 @@ func TestMisuse(t *testing.T) {
 	const object, noSlot = "objects must not be nil", "slots run from 0 to Len()-1"
 	nodes := func() Cluster { return testkit.NewCluster([]*v1.Node{{}, nil}, nil) }
 	testkit.Misuse(t, map[string]any{
-		"AppendFeaturesKey":  AppendFeaturesKey,
-		"AppendNodeNameKey":  AppendNodeNameKey,
-		"AppendPortsKey":     AppendPortsKey,
 		"CompileFeatures":    CompileFeatures,
 		"CompileFit":         CompileFit,
 		"CompileNodeName":    CompileNodeName,
@@ -24,7 +21,6 @@ func TestMisuse(t *testing.T) {
 		"Cut":                Cut,
 		"FeaturesWouldHelp":  FeaturesWouldHelp,
 		"FitHint":            FitHint,
-		"Fits":               Fits,
 		"Gated":              Gated,
 		"Lacks":              Lacks,
 		"NodeNameWouldHelp":  NodeNameWouldHelp,
@@ -52,18 +48,15 @@ func TestMisuse(t *testing.T) {
 		"Search":    func() Search { return Search{} },
 		"Message":   func() Message { return Message{} },
 	}, map[string]string{
-		"AppendNodeNameKey": object,
-		"AppendPortsKey":    object,
-		"CompileNodeName":   object,
-		"CompilePorts":      object,
-		"Fits":              object,
-		"Lacks":             object,
-		"Nominated":         object,
-		"ScanOrder":         object,
-		"Features.Check":    noSlot,
-		"NodeName.Check":    noSlot,
-		"Ports.Check":       noSlot,
-		"Features.Reasons":  "the verdict must be one of the state's",
-		"NodeName.Reasons":  "the verdict must be one of the state's",
+		"CompileNodeName":  object,
+		"CompilePorts":     object,
+		"Lacks":            object,
+		"Nominated":        object,
+		"ScanOrder":        object,
+		"Features.Check":   noSlot,
+		"NodeName.Check":   noSlot,
+		"Ports.Check":      noSlot,
+		"Features.Reasons": "the verdict must be one of the state's",
+		"NodeName.Reasons": "the verdict must be one of the state's",
 	}, []*v1.Pod{nil, {}})
 }

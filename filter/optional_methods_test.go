@@ -90,7 +90,7 @@ func TestOptionalMethodsChangeNothing(t *testing.T) {
 		require.Equal(t, slow.Check(0), ft.Check(0))
 	}
 	e := compilePorts(p)
-	require.Equal(t, []hostPort{{"127.0.0.1", "TCP", 80}}, e.want)
+	require.Equal(t, []hostPort{{IP: "127.0.0.1", Protocol: "TCP", Port: 80}}, e.want)
 	plain, offered := e.on(w), e.on(knowing{w})
 	require.Equal(t, plain.taken, offered.taken)
 	require.Equal(t, portsTaken, offered.Check(0))

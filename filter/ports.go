@@ -5,64 +5,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
 // hostPort is a port that a pod holds on an address of its node.
-type hostPort struct {
-	ip       string // as written; 0.0.0.0 means all addresses, and "::" is an ordinary address
-	protocol v1.Protocol
-	port     int32
-}
-
-const anyIP = "0.0.0.0"
-
-// appendHostPorts appends the host ports of the pod: the ports of its sidecars, then the ports of its containers, in the
-// order written. An empty address becomes 0.0.0.0 and an empty protocol TCP; nothing else is normalized. Init containers that
-// are not sidecars hold no ports.
-func appendHostPorts(dst []hostPort, pod *v1.Pod) []hostPort {
-	for k := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[k]; overhead.IsSidecar(c) {
-			dst = appendContainerPorts(dst, c)
-		}
-	}
-	for k := range pod.Spec.Containers {
-		dst = appendContainerPorts(dst, &pod.Spec.Containers[k])
-	}
-	return dst
-}
-
-func appendContainerPorts(dst []hostPort, c *v1.Container) []hostPort {
-	for k := range c.Ports {
-		if p := &c.Ports[k]; p.HostPort > 0 {
-			dst = append(dst, portOf(p))
-		}
-	}
-	return dst
-}
-
-func portOf(p *v1.ContainerPort) hostPort {
-	h := hostPort{p.HostIP, p.Protocol, p.HostPort}
-	if h.ip == "" {
-		h.ip = anyIP
-	}
-	if h.protocol == "" {
-		h.protocol = v1.ProtocolTCP
-	}
-	return h
-}
-
-// containerPort returns the port as the API writes it.
-func (h hostPort) containerPort() v1.ContainerPort {
-	return v1.ContainerPort{HostIP: h.ip, Protocol: h.protocol, HostPort: h.port}
-}
-
-// conflicts reports whether two ports cannot both be held on one node: they are equal in protocol and port, and equal in
-// address or one address is 0.0.0.0. Both ports are as appendHostPorts returns them.
-func (h hostPort) conflicts(o hostPort) bool {
-	return h.port == o.port && h.protocol == o.protocol && (h.ip == o.ip || h.ip == anyIP || o.ip == anyIP)
-}
+type hostPort = podinfo.HostPort
 
 // ports is a pod's side of NodePorts: the host ports that the pod asks for.
 type ports struct{ want []hostPort }
@@ -81,7 +29,7 @@ func CompilePorts(pod *v1.Pod) Evaluator[TrialState[PortConflict]] { return comp
 var noPorts = &ports{} // most pods: shared, because it never changes
 
 func compilePorts(pod *v1.Pod) *ports {
-	want := appendHostPorts(nil, pod)
+	want := podinfo.AppendHostPorts(nil, pod)
 	if want == nil {
 		return noPorts
 	}
@@ -93,7 +41,7 @@ func (e *ports) Skip() bool { return len(e.want) == 0 }
 // conflict reports whether a running pod holds a port that conflicts with a wanted port. No allocation.
 func (e *ports) conflict(pod *v1.Pod) bool {
 	for k := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[k]; overhead.IsSidecar(c) && e.hits(c) {
+		if c := &pod.Spec.InitContainers[k]; podinfo.Sidecar(c) && e.hits(c) {
 			return true
 		}
 	}
@@ -107,7 +55,7 @@ func (e *ports) conflict(pod *v1.Pod) bool {
 
 func (e *ports) hits(c *v1.Container) bool {
 	for k := range c.Ports {
-		if e.hit(portOf(&c.Ports[k])) {
+		if e.hit(podinfo.PortOf(&c.Ports[k])) {
 			return true
 		}
 	}
@@ -116,7 +64,7 @@ func (e *ports) hits(c *v1.Container) bool {
 
 func (e *ports) hit(used hostPort) bool {
 	for _, want := range e.want {
-		if want.conflicts(used) {
+		if want.Conflicts(used) {
 			return true
 		}
 	}
@@ -197,9 +145,9 @@ func (s *portsState) Explain(i int) []PortConflict {
 	var out []PortConflict
 	for _, want := range s.ports.want {
 		s.each(i, func(p *v1.Pod) {
-			for _, used := range appendHostPorts(nil, p) {
-				if want.conflicts(used) {
-					out = append(out, PortConflict{want.containerPort(), used.containerPort(), p})
+			for _, used := range podinfo.AppendHostPorts(nil, p) {
+				if want.Conflicts(used) {
+					out = append(out, PortConflict{want.ContainerPort(), used.ContainerPort(), p})
 				}
 			}
 		})

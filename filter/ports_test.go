@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -74,7 +75,7 @@ func TestNodePortsOfTheArticle(t *testing.T) {
 	web := withPorts(pod("web"), port("", "", 80), port("", "", 443))
 	w := newWorld(node("free"), node("busy"), node("other")).put(1, withPorts(pod("a"), port("", "", 443))).put(2, withPorts(pod("b"), port("", "", 8080)))
 	ports := compilePorts(web)
-	require.Equal(t, []hostPort{{"0.0.0.0", "TCP", 80}, {"0.0.0.0", "TCP", 443}}, ports.want)
+	require.Equal(t, []hostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: 80}, {IP: "0.0.0.0", Protocol: "TCP", Port: 443}}, ports.want)
 	ps := Predicates{ports.On(w)}
 	require.Zero(t, ps.First(0).Verdict)
 	require.Equal(t, []string{"node(s) didn't have free ports for the requested pod ports"}, ps.Reasons(ps.First(1), 1))
@@ -89,7 +90,7 @@ func TestWhosePorts(t *testing.T) {
 		{Name: "init", Ports: []v1.ContainerPort{port("", "", 1)}},
 		{Name: "sidecar", RestartPolicy: &always, Ports: []v1.ContainerPort{port("", "UDP", 2)}},
 	}
-	require.Equal(t, []hostPort{{"0.0.0.0", "UDP", 2}, {"0.0.0.0", "TCP", 80}}, appendHostPorts(nil, p))
+	require.Equal(t, []hostPort{{IP: "0.0.0.0", Protocol: "UDP", Port: 2}, {IP: "0.0.0.0", Protocol: "TCP", Port: 80}}, podinfo.AppendHostPorts(nil, p))
 	require.True(t, CompilePorts(pod("none")).Skip())
 	for n, free := range map[int32]bool{1: true, 2: false, 80: false} { // an init container that has ended holds nothing
 		protocol := v1.ProtocolTCP

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -36,7 +37,7 @@ func (t *portsTrial) Remove(p *v1.Pod, i int) {
 		return
 	}
 	c := t.change(i)
-	for _, h := range appendHostPorts(nil, p) {
+	for _, h := range podinfo.AppendHostPorts(nil, p) {
 		c.used = slices.DeleteFunc(c.used, func(u hostPort) bool { return u == h })
 	}
 }
@@ -72,7 +73,7 @@ func (c *portsChange) add(e *ports, p *v1.Pod) {
 	if !e.conflict(p) {
 		return
 	}
-	for _, h := range appendHostPorts(nil, p) {
+	for _, h := range podinfo.AppendHostPorts(nil, p) {
 		if e.hit(h) && !slices.Contains(c.used, h) {
 			c.used = append(c.used, h)
 		}

@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	keys "github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
@@ -227,7 +230,7 @@ func TestPortsTrialAgainstSets(t *testing.T) {
 			for i := range sets {
 				sets[i] = map[hostPort]bool{}
 				for _, q := range w.pods[i] {
-					for _, h := range appendHostPorts(nil, q) {
+					for _, h := range podinfo.AppendHostPorts(nil, q) {
 						sets[i][h] = true
 					}
 				}
@@ -245,7 +248,7 @@ func TestPortsTrialAgainstSets(t *testing.T) {
 						tr.Add(q, i)
 					}
 				}
-				for _, h := range appendHostPorts(nil, q) {
+				for _, h := range podinfo.AppendHostPorts(nil, q) {
 					if gone {
 						delete(sets[i], h)
 					} else {
@@ -255,8 +258,8 @@ func TestPortsTrialAgainstSets(t *testing.T) {
 				for i, set := range sets {
 					want := resources.Verdict(0)
 					for u := range set {
-						for _, h := range appendHostPorts(nil, p) {
-							if h.port == u.port && h.protocol == u.protocol && (h.ip == u.ip || h.ip == anyIP || u.ip == anyIP) {
+						for _, h := range podinfo.AppendHostPorts(nil, p) {
+							if h.Port == u.Port && h.Protocol == u.Protocol && (h.IP == u.IP || h.IP == "0.0.0.0" || u.IP == "0.0.0.0") {
 								want = portsTaken
 							}
 						}
@@ -293,8 +296,8 @@ func TestKeysOneAfterAnother(t *testing.T) {
 			if r.Intn(3) == 0 {
 				p.Spec.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestartAllContainers}}
 			}
-			key = AppendFeaturesKey(AppendNodeNameKey(AppendPortsKey(key, p), p), p)
-			text += fmt.Sprint(appendHostPorts(nil, p), p.Spec.NodeName, RequiredFeatures(p), ";")
+			key = keys.Texts(podkey.NodeName(podkey.Ports(key, p), p), RequiredFeatures(p))
+			text += fmt.Sprint(podinfo.AppendHostPorts(nil, p), p.Spec.NodeName, RequiredFeatures(p), ";")
 		}
 		if other, ok := seen[string(key)]; ok {
 			require.Equal(t, other, text)

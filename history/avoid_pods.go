@@ -30,7 +30,7 @@ func scoreAvoided(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) {
 			}
 		}
 	}
-	return Scorer(func(i int) int64 {
+	return scorer(func(i int) int64 {
 		if avoided[i] {
 			return 0
 		}

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
@@ -13,27 +14,27 @@ import (
 // AbsoluteBalance is the score of NodeResourcesBalancedAllocation from v1.22 to v1.35, 50 to 100: the balance of the node
 // with the pod. v1.37 scores how much the pod changes the balance. The plugin skipped the same pods as in v1.37. The error
 // is that of [score.CompileBalance]. A nil pod is an empty pod; nil rows panic.
-func AbsoluteBalance(pod *v1.Pod, args score.BalanceArgs, rows score.Rows) (Scorer, error) {
+func AbsoluteBalance(pod *v1.Pod, args score.BalanceArgs, rows score.Rows) (placement.Scorer, error) {
 	args.Release = release.V1_35
 	e, err := score.CompileBalance(pod, args)
 	if err != nil {
 		return nil, err
 	}
-	return e.On(rows).Raw, nil
+	return e.On(rows), nil
 }
 
 // Difference is the score of NodeResourcesBalancedAllocation before v1.22, 0 to limit: 1 - |share of cpu - share of memory|,
 // and 0 for a node of which one of the two would be used up. limit was 10 until about v1.17, and 100 since. Containers
 // without requests count 100m and 200Mi. No pod is skipped, and other resources do not count. A nil pod is an empty pod.
-func Difference(pod *v1.Pod, rows score.Rows, limit int64) Scorer {
+func Difference(pod *v1.Pod, rows score.Rows, limit int64) placement.Scorer {
 	asked := requestOf(pod)
-	return func(i int) int64 {
+	return scorer(func(i int) int64 {
 		cpu, memory, ok := shares(asked, rows, i)
 		if !ok {
 			return 0
 		}
 		return int64(float64(1-math.Abs(cpu-memory)) * float64(limit))
-	}
+	})
 }
 
 // VolumeRows are rows with attached volumes. Volumes returns how many volumes are attached to slot i when the pod is there,
@@ -46,12 +47,12 @@ type VolumeRows interface {
 // VolumeVariance is the score of NodeResourcesBalancedAllocation before v1.22 with the alpha feature
 // BalanceAttachedNodeVolumes, 0 to limit: 1 - variance of the shares of cpu, memory and attached volumes. For a node without
 // known volume limit the score is that of [Difference]. A nil pod is an empty pod.
-func VolumeVariance(pod *v1.Pod, rows VolumeRows, limit int64) Scorer {
+func VolumeVariance(pod *v1.Pod, rows VolumeRows, limit int64) placement.Scorer {
 	asked, without := requestOf(pod), Difference(pod, rows, limit)
-	return func(i int) int64 {
+	return scorer(func(i int) int64 {
 		requested, allocatable := rows.Volumes(i)
 		if allocatable <= 0 {
-			return without(i)
+			return without.Raw(i)
 		}
 		cpu, memory, ok := shares(asked, rows, i)
 		volumes := float64(requested) / float64(allocatable)
@@ -62,7 +63,7 @@ func VolumeVariance(pod *v1.Pod, rows VolumeRows, limit int64) Scorer {
 		c, m, v := cpu-mean, memory-mean, volumes-mean
 		variance := (float64(c*c) + float64(m*m) + float64(v*v)) / 3
 		return int64(float64(1-variance) * float64(limit))
-	}
+	})
 }
 
 // shares returns the shares of cpu and memory in use with the pod. ok is false when one of them is used up or the node does

@@ -57,7 +57,7 @@ func Example_binPacking() {
 			return
 		}
 		state := now.On(snapshot)
-		fmt.Println("v1.16:", then(0), then(1), "v1.36:", state.Raw(0), state.Raw(1))
+		fmt.Println("v1.16:", then.Raw(0), then.Raw(1), "v1.36:", state.Raw(0), state.Raw(1))
 	}
 	// Output:
 	// v1.16: 5 7 v1.36: 60 69

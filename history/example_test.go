@@ -40,7 +40,7 @@ func ExampleZeroToTen() {
 	}
 	state := now.On(snapshot)
 	for i, n := range nodes {
-		fmt.Println(n.Name, then(i), state.Raw(i))
+		fmt.Println(n.Name, then.Raw(i), state.Raw(i))
 	}
 	// Output:
 	// n1 7 73

@@ -9,7 +9,7 @@ import (
 
 // imageTotal is the score of ImageLocality in v1.18, 0 to limit: the bytes of the images of the pod's containers on the node, each
 // times the share of nodes that have the image, on a scale from 23 MiB to 1000 MiB in all.
-func imageTotal(pod *v1.Pod, c placement.Cluster, limit int64) Scorer {
+func imageTotal(pod *v1.Pod, c placement.Cluster, limit int64) placement.Scorer {
 	const least, most = 23 << 20, 1000 << 20
 	sums, nodes := make([]int64, c.Len()), 0
 	for i := range sums {
@@ -29,7 +29,7 @@ func imageTotal(pod *v1.Pod, c placement.Cluster, limit int64) Scorer {
 			sums[i] += int64(float64(size) * (float64(have) / float64(nodes)))
 		}
 	}
-	return func(i int) int64 { return limit * (min(max(sums[i], least), most) - least) / (most - least) }
+	return scorer(func(i int) int64 { return limit * (min(max(sums[i], least), most) - least) / (most - least) })
 }
 
 // sizeOn returns the bytes of an image on a node, and false when the node does not have it.

@@ -45,11 +45,13 @@ func Profile118(limit int64) placement.Profile {
 		at := slices.IndexFunc(today.Scores, func(w placement.Weighted) bool { return w.Name == name })
 		return scaled(today.Scores[at].Plugin, limit)
 	}
-	rows := func(name string, scorer func(pod *v1.Pod, rows score.Rows) Scorer) *placement.Plugin {
+	rows := func(name string, scorer func(pod *v1.Pod, rows score.Rows) placement.Scorer) *placement.Plugin {
 		return &placement.Plugin{Name: name, Score: func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) { return scorer(pod, c), nil }}
 	}
-	add(1, rows("NodeResourcesBalancedAllocation", func(pod *v1.Pod, rows score.Rows) Scorer { return Difference(milliOverhead(pod), rows, limit) }))
-	add(1, rows("ImageLocality", func(pod *v1.Pod, c score.Rows) Scorer { return imageTotal(pod, c.(placement.Cluster), limit) }))
+	add(1, rows("NodeResourcesBalancedAllocation", func(pod *v1.Pod, rows score.Rows) placement.Scorer {
+		return Difference(milliOverhead(pod), rows, limit)
+	}))
+	add(1, rows("ImageLocality", func(pod *v1.Pod, c score.Rows) placement.Scorer { return imageTotal(pod, c.(placement.Cluster), limit) }))
 	affinity := still("InterPodAffinity")
 	add(1, &placement.Plugin{Name: affinity.Name, Score: func(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) {
 		s, err := affinity.Score(pod, c)
@@ -58,7 +60,9 @@ func Profile118(limit int64) placement.Profile {
 		}
 		return fromZero{s.(scaledScore)}, nil
 	}})
-	add(1, rows("NodeResourcesLeastAllocated", func(pod *v1.Pod, rows score.Rows) Scorer { return leastAllocated(milliOverhead(pod), rows, limit) }))
+	add(1, rows("NodeResourcesLeastAllocated", func(pod *v1.Pod, rows score.Rows) placement.Scorer {
+		return leastAllocated(milliOverhead(pod), rows, limit)
+	}))
 	add(1, still("NodeAffinity"))
 	add(10000, scaled(NodePreferAvoidPods(), limit))
 	add(1, spread)
@@ -81,9 +85,9 @@ func milliOverhead(pod *v1.Pod) *v1.Pod {
 }
 
 // leastAllocated is the mean of the free shares of cpu and memory, 0 to limit.
-func leastAllocated(pod *v1.Pod, rows score.Rows, limit int64) Scorer {
+func leastAllocated(pod *v1.Pod, rows score.Rows, limit int64) placement.Scorer {
 	asked := requestOf(pod)
-	return func(i int) int64 {
+	return scorer(func(i int) int64 {
 		var m mean
 		for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
 			used, allocatable := amounts(rows, i, name)
@@ -94,7 +98,7 @@ func leastAllocated(pod *v1.Pod, rows score.Rows, limit int64) Scorer {
 			m.add(free, 1)
 		}
 		return m.truncated()
-	}
+	})
 }
 
 // scaled returns a score plugin with scores of 0 to limit, and without work for equal pods.

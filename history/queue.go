@@ -9,8 +9,8 @@ import (
 // Actions of Kubernetes 1.27 and 1.28 that cover several kinds of change. The actions Add to UpdateNodeCondition are those
 // of 1.36. [queue.Legacy.CycleCounter] compares such actions bit by bit.
 const (
-	UpdateActions128 = queue.UpdateNodeAllocatable | queue.UpdateNodeLabel | queue.UpdateNodeTaint | queue.UpdateNodeCondition // 60
-	AllActions128    = queue.Add | queue.Delete | UpdateActions128                                                             // 63
+	updateActions128 = queue.UpdateNodeAllocatable | queue.UpdateNodeLabel | queue.UpdateNodeTaint | queue.UpdateNodeCondition // 60
+	allActions128    = queue.Add | queue.Delete | updateActions128                                                             // 63
 )
 
 // Events128 returns a new map from names to events of Kubernetes 1.28. The actions of WildCardEvent and UnschedulableTimeout
@@ -22,7 +22,7 @@ func Events128() map[string]queue.Event {
 	list := []queue.Event{
 		event("AssignedPod", queue.Add, "AssignedPodAdd"),
 		event("Node", queue.Add, "NodeAdd"),
-		event("AssignedPod", UpdateActions128, "AssignedPodUpdate"),
+		event("AssignedPod", updateActions128, "AssignedPodUpdate"),
 		event("AssignedPod", queue.Delete, "AssignedPodDelete"),
 		event("Node", queue.UpdateNodeTaint, "NodeSpecUnschedulableChange"),
 		event("Node", queue.UpdateNodeAllocatable, "NodeAllocatableChange"),
@@ -30,17 +30,17 @@ func Events128() map[string]queue.Event {
 		event("Node", queue.UpdateNodeTaint, "NodeTaintChange"),
 		event("Node", queue.UpdateNodeCondition, "NodeConditionChange"),
 		event("PersistentVolume", queue.Add, "PvAdd"),
-		event("PersistentVolume", UpdateActions128, "PvUpdate"),
+		event("PersistentVolume", updateActions128, "PvUpdate"),
 		event("PersistentVolumeClaim", queue.Add, "PvcAdd"),
-		event("PersistentVolumeClaim", UpdateActions128, "PvcUpdate"),
+		event("PersistentVolumeClaim", updateActions128, "PvcUpdate"),
 		event("storage.k8s.io/StorageClass", queue.Add, "StorageClassAdd"),
-		event("storage.k8s.io/StorageClass", UpdateActions128, "StorageClassUpdate"),
+		event("storage.k8s.io/StorageClass", updateActions128, "StorageClassUpdate"),
 		event("storage.k8s.io/CSINode", queue.Add, "CSINodeAdd"),
-		event("storage.k8s.io/CSINode", UpdateActions128, "CSINodeUpdate"),
+		event("storage.k8s.io/CSINode", updateActions128, "CSINodeUpdate"),
 		event("storage.k8s.io/CSIDriver", queue.Add, "CSIDriverAdd"),
-		event("storage.k8s.io/CSIDriver", UpdateActions128, "CSIDriverUpdate"),
+		event("storage.k8s.io/CSIDriver", updateActions128, "CSIDriverUpdate"),
 		event("storage.k8s.io/CSIStorageCapacity", queue.Add, "CSIStorageCapacityAdd"),
-		event("storage.k8s.io/CSIStorageCapacity", UpdateActions128, "CSIStorageCapacityUpdate"),
+		event("storage.k8s.io/CSIStorageCapacity", updateActions128, "CSIStorageCapacityUpdate"),
 		event("*", queue.All, "WildCardEvent"),
 		event("*", queue.All, "UnschedulableTimeout"),
 	}
@@ -60,7 +60,7 @@ func UnregisteredEvents128(plugin string) []queue.Registration {
 	}
 	list := make([]queue.Registration, len(kinds))
 	for i, r := range kinds {
-		list[i] = queue.Registration{Plugin: plugin, Event: queue.Event{Resource: r, Action: AllActions128}}
+		list[i] = queue.Registration{Plugin: plugin, Event: queue.Event{Resource: r, Action: allActions128}}
 	}
 	return list
 }
@@ -73,7 +73,7 @@ func Registrations128(on ...string) []queue.Registration {
 	out := make([]queue.Registration, len(registered128))
 	for k, r := range registered128 {
 		if r.plugin == "NodeResourcesFit" && r.kind == "Pod" && slices.Contains(on, gateResize) {
-			r.action |= UpdateActions128
+			r.action |= updateActions128
 		}
 		out[k] = queue.Registration{Plugin: r.plugin, Event: queue.Event{Resource: r.kind, Action: r.action}}
 	}
@@ -89,16 +89,16 @@ var registered128 = []struct {
 	action       queue.Action
 }{
 	{"NodeUnschedulable", "Node", queue.Add | queue.UpdateNodeTaint},
-	{"NodeName", "Node", queue.Add | UpdateActions128},
-	{"TaintToleration", "Node", queue.Add | UpdateActions128},
-	{"NodeAffinity", "Node", queue.Add | UpdateActions128},
+	{"NodeName", "Node", queue.Add | updateActions128},
+	{"TaintToleration", "Node", queue.Add | updateActions128},
+	{"NodeAffinity", "Node", queue.Add | updateActions128},
 	{"NodePorts", "Pod", queue.Delete},
-	{"NodePorts", "Node", queue.Add | UpdateActions128},
+	{"NodePorts", "Node", queue.Add | updateActions128},
 	{"NodeResourcesFit", "Pod", queue.Delete},
-	{"NodeResourcesFit", "Node", queue.Add | UpdateActions128},
+	{"NodeResourcesFit", "Node", queue.Add | updateActions128},
 	{"VolumeRestrictions", "Pod", queue.Delete},
 	{"VolumeRestrictions", "Node", queue.Add},
-	{"VolumeRestrictions", "PersistentVolumeClaim", queue.Add | UpdateActions128},
+	{"VolumeRestrictions", "PersistentVolumeClaim", queue.Add | updateActions128},
 	{"EBSLimits", "Node", queue.Add},
 	{"EBSLimits", "Pod", queue.Delete},
 	{"GCEPDLimits", "Node", queue.Add},
@@ -107,20 +107,20 @@ var registered128 = []struct {
 	{"NodeVolumeLimits", "Pod", queue.Delete},
 	{"AzureDiskLimits", "Node", queue.Add},
 	{"AzureDiskLimits", "Pod", queue.Delete},
-	{"VolumeBinding", "storage.k8s.io/StorageClass", queue.Add | UpdateActions128},
-	{"VolumeBinding", "PersistentVolumeClaim", queue.Add | UpdateActions128},
-	{"VolumeBinding", "PersistentVolume", queue.Add | UpdateActions128},
+	{"VolumeBinding", "storage.k8s.io/StorageClass", queue.Add | updateActions128},
+	{"VolumeBinding", "PersistentVolumeClaim", queue.Add | updateActions128},
+	{"VolumeBinding", "PersistentVolume", queue.Add | updateActions128},
 	{"VolumeBinding", "Node", queue.Add | queue.UpdateNodeLabel},
-	{"VolumeBinding", "storage.k8s.io/CSINode", queue.Add | UpdateActions128},
-	{"VolumeBinding", "storage.k8s.io/CSIDriver", queue.Add | UpdateActions128},
-	{"VolumeBinding", "storage.k8s.io/CSIStorageCapacity", queue.Add | UpdateActions128},
+	{"VolumeBinding", "storage.k8s.io/CSINode", queue.Add | updateActions128},
+	{"VolumeBinding", "storage.k8s.io/CSIDriver", queue.Add | updateActions128},
+	{"VolumeBinding", "storage.k8s.io/CSIStorageCapacity", queue.Add | updateActions128},
 	{"VolumeZone", "storage.k8s.io/StorageClass", queue.Add},
 	{"VolumeZone", "Node", queue.Add | queue.UpdateNodeLabel},
 	{"VolumeZone", "PersistentVolumeClaim", queue.Add},
-	{"VolumeZone", "PersistentVolume", queue.Add | UpdateActions128},
-	{"PodTopologySpread", "Pod", AllActions128},
+	{"VolumeZone", "PersistentVolume", queue.Add | updateActions128},
+	{"PodTopologySpread", "Pod", allActions128},
 	{"PodTopologySpread", "Node", queue.Add | queue.Delete | queue.UpdateNodeLabel},
-	{"InterPodAffinity", "Pod", AllActions128},
+	{"InterPodAffinity", "Pod", allActions128},
 	{"InterPodAffinity", "Node", queue.Add | queue.UpdateNodeLabel},
-	{"SchedulingGates", "Pod", UpdateActions128},
+	{"SchedulingGates", "Pod", updateActions128},
 }

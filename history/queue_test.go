@@ -11,8 +11,8 @@ import (
 func TestQueueEvents(t *testing.T) {
 	named := Events128()
 	require.Len(t, named, 23)
-	require.EqualValues(t, 0b111100, UpdateActions128)
-	require.EqualValues(t, 0b111111, AllActions128)
+	require.EqualValues(t, 0b111100, updateActions128)
+	require.EqualValues(t, 0b111111, allActions128)
 	now := map[string]string{ // what 1.36 calls them
 		"NodeSpecUnschedulableChange": "NodeUpdateNodeTaint", "NodeTaintChange": "NodeUpdateNodeTaint", "NodeAllocatableChange": "NodeUpdateNodeAllocatable",
 		"NodeLabelChange": "NodeUpdateNodeLabel", "NodeConditionChange": "NodeUpdateNodeCondition", "PvAdd": "PersistentVolumeAdd",
@@ -29,7 +29,7 @@ func TestQueueEvents(t *testing.T) {
 	}
 	kinds := map[string]string{"AssignedPod": "AssignedPod", "Node": "Node", "Pv": "PersistentVolume", "Pvc": "PersistentVolumeClaim", "StorageClass": "storage.k8s.io/StorageClass",
 		"CSINode": "storage.k8s.io/CSINode", "CSIDriver": "storage.k8s.io/CSIDriver", "CSIStorageCapacity": "storage.k8s.io/CSIStorageCapacity"}
-	actions := map[string]queue.Action{"Add": queue.Add, "Update": UpdateActions128, "Delete": queue.Delete, "SpecUnschedulableChange": queue.UpdateNodeTaint, "TaintChange": queue.UpdateNodeTaint,
+	actions := map[string]queue.Action{"Add": queue.Add, "Update": updateActions128, "Delete": queue.Delete, "SpecUnschedulableChange": queue.UpdateNodeTaint, "TaintChange": queue.UpdateNodeTaint,
 		"AllocatableChange": queue.UpdateNodeAllocatable, "LabelChange": queue.UpdateNodeLabel, "ConditionChange": queue.UpdateNodeCondition}
 	found := 0
 	for kind, resource := range kinds { // each name is a kind and a verb
@@ -46,7 +46,7 @@ func TestQueueEvents(t *testing.T) {
 	}
 	var six []string
 	for _, r := range UnregisteredEvents128("x") {
-		require.Equal(t, []any{"x", AllActions128}, []any{r.Plugin, r.Event.Action})
+		require.Equal(t, []any{"x", allActions128}, []any{r.Plugin, r.Event.Action})
 		six = append(six, r.Event.Resource)
 	}
 	require.Equal(t, []string{"Pod", "Node", "storage.k8s.io/CSINode", "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/StorageClass"}, six)

@@ -95,9 +95,9 @@ func FuzzScores(f *testing.F) {
 				want = int(math.Round(float64(ten) / float64(max(tenWeights, 1))))
 				got, err := history.FreeShare(pod, args, rows)
 				require.NoError(t, err)
-				require.EqualValues(t, math.Round(float64(share)/float64(max(shareWeights, 1))), got(0), "%s of %s, %v %v", text(asks), node, of, shape)
+				require.EqualValues(t, math.Round(float64(share)/float64(max(shareWeights, 1))), got.Raw(0), "%s of %s, %v %v", text(asks), node, of, shape)
 			}
-			require.EqualValues(t, want, got(0), "%s: %s of %s with %s, %v %v", kind, text(asks), node, text(used), of, shape)
+			require.EqualValues(t, want, got.Raw(0), "%s: %s of %s with %s, %v %v", kind, text(asks), node, text(used), of, shape)
 		}
 		least := 0
 		for k := range 2 {

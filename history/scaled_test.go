@@ -42,7 +42,7 @@ func TestScaled(t *testing.T) {
 	require.True(t, x.Ignored(1))
 	require.False(t, x.Ignored(2))
 
-	plain, err := pluginOf(Scorer(func(int) int64 { return 0 }), nil).Score(nil, nil)
+	plain, err := pluginOf(scorer(func(int) int64 { return 0 }), nil).Score(nil, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, plain.(scaledScore).Normalize(30, 0, 0), "a scorer without normalization")
 	require.False(t, plain.(scaledScore).Ignored(1))

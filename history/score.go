@@ -7,30 +7,31 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
 
-// Scorer returns the raw score of a slot. A free slot has no resources.
-type Scorer func(i int) int64
+// scorer returns the raw score of a slot. A free slot has no resources.
+type scorer func(i int) int64
 
 // Raw returns s(i).
-func (s Scorer) Raw(i int) int64 { return s(i) }
+func (s scorer) Raw(i int) int64 { return s(i) }
 
 // FreeShare is the score of NodeResourcesFit before v1.33, 0 to 100. It differs from that of v1.37 for
 // RequestedToCapacityRatio only: the utilization is 100 minus the free share in percent, truncated, so that 3 of 8 is 38
 // percent and not 37. The error is that of [score.CompileAllocation]. A nil pod is an empty pod. Nil rows panic.
-func FreeShare(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error) {
+func FreeShare(pod *v1.Pod, args score.FitArgs, rows score.Rows) (placement.Scorer, error) {
 	e, err := score.CompileAllocation(pod, args)
 	if err != nil {
 		return nil, err
 	}
 	s := e.On(rows)
 	if args.ScoringStrategy == nil || args.ScoringStrategy.Type != score.RequestedToCapacityRatio {
-		return s.Raw, nil
+		return s, nil
 	}
 	shape := args.ScoringStrategy.RequestedToCapacityRatio.Shape
-	return func(i int) int64 {
+	return scorer(func(i int) int64 {
 		var m mean
 		for _, r := range s.Explain(i) {
 			if r.Allocatable == 0 {
@@ -41,7 +42,7 @@ func FreeShare(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error)
 			}
 		}
 		return m.rounded()
-	}, nil
+	}), nil
 }
 
 // ZeroToTen is the score of NodeResourcesFit before scores went to 100 (about v1.17), 0 to 10. It differs from [FreeShare]:
@@ -53,7 +54,7 @@ func FreeShare(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error)
 //
 // ZeroToTen reproduces older documents. Do not add its scores to scores of 0 to 100. The error is that of
 // [score.CompileAllocation]. A nil pod is an empty pod.
-func ZeroToTen(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error) {
+func ZeroToTen(pod *v1.Pod, args score.FitArgs, rows score.Rows) (placement.Scorer, error) {
 	if _, err := score.CompileAllocation(pod, args); err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func ZeroToTen(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error)
 		s.Resources = []score.Resource{{Name: "cpu"}, {Name: "memory"}}
 	}
 	asked := requestOf(pod)
-	return func(i int) int64 {
+	return scorer(func(i int) int64 {
 		var m mean
 		for _, r := range s.Resources {
 			used, allocatable := amounts(rows, i, v1.ResourceName(r.Name))
@@ -78,7 +79,7 @@ func ZeroToTen(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error)
 			return m.rounded()
 		}
 		return m.truncated()
-	}, nil
+	}), nil
 }
 
 // toTen returns the score of one resource, 0 to 10.

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/history"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
 )
 
@@ -45,7 +46,7 @@ func ratio(points ...score.Point) score.FitArgs {
 }
 
 func TestAllocation(t *testing.T) {
-	type formula = func(*v1.Pod, score.FitArgs, score.Rows) (history.Scorer, error)
+	type formula = func(*v1.Pod, score.FitArgs, score.Rows) (placement.Scorer, error)
 	rising := ratio(score.Point{}, score.Point{Utilization: 100, Score: 10})
 	seedPod, seedRows := packing(t)
 	standard := rowsOf(t, []string{"cpu=4,memory=10000Mi"})
@@ -92,7 +93,7 @@ func TestShape(t *testing.T) {
 	for percent, want := range map[int]int64{1: 3, 2: 6, 3: 10, 60: 10, 67: 9, 99: 8, 100: 7, 101: 7} {
 		s, err := history.ZeroToTen(asking(fmt.Sprintf("cpu=%d", percent)), args, rowsOf(t, []string{"cpu=100"}))
 		require.NoError(t, err)
-		require.Equal(t, want, s(0), "utilization %d", percent)
+		require.Equal(t, want, s.Raw(0), "utilization %d", percent)
 	}
 }
 
@@ -104,14 +105,14 @@ func TestOverCapacity(t *testing.T) {
 		rows := rowsOf(t, []string{"cpu=100,ephemeral-storage=100"})
 		share, err := history.FreeShare(asking(request), args, rows)
 		require.NoError(t, err)
-		require.EqualValues(t, 100, share(0), resource)
+		require.EqualValues(t, 100, share.Raw(0), resource)
 		ten, err := history.ZeroToTen(asking(request), args, rows)
 		require.NoError(t, err)
-		require.EqualValues(t, 10, ten(0), resource)
+		require.EqualValues(t, 10, ten.Raw(0), resource)
 	}
 	s, err := history.ZeroToTen(asking("ephemeral-storage=40"), score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.MostAllocated, Resources: []score.Resource{{Name: "ephemeral-storage"}}}}, rowsOf(t, []string{"ephemeral-storage=100"}))
 	require.NoError(t, err)
-	require.EqualValues(t, 4, s(0))
+	require.EqualValues(t, 4, s.Raw(0))
 }
 
 // The scores for several shares with the pod. The article on scoring has 90, 90, 80 and 70.
@@ -138,7 +139,7 @@ func TestBalance(t *testing.T) {
 	}, func(t *testing.T, tc test) {
 		s, err := history.AbsoluteBalance(asking(tc.requests), score.BalanceArgs{}, tc.rows)
 		require.NoError(t, err)
-		require.Equal(t, []int64{tc.difference, tc.absolute}, []int64{history.Difference(asking(tc.requests), tc.rows, 100)(0), s(0)})
+		require.Equal(t, []int64{tc.difference, tc.absolute}, []int64{history.Difference(asking(tc.requests), tc.rows, 100).Raw(0), s.Raw(0)})
 	})
 	_, err := history.AbsoluteBalance(asking("cpu=1"), score.BalanceArgs{Resources: []score.Resource{{Name: "cpu", Weight: 2}}}, r)
 	require.Error(t, err)
@@ -157,7 +158,7 @@ func TestBalanceOld(t *testing.T) {
 	web := asking("cpu=2,memory=5000Mi")
 	type test struct {
 		name, why string
-		s         history.Scorer
+		s         placement.Scorer
 		want      int64
 	}
 	testkit.Run(t, []test{
@@ -173,7 +174,7 @@ func TestBalanceOld(t *testing.T) {
 		{"variance before the scale of 100", "times 10", history.VolumeVariance(web, attached{r, 8, 10}, 10), 9},
 		{"volumes used up", "never preferred", history.VolumeVariance(web, attached{r, 10, 10}, 100), 0},
 		{"cpu used up", "never preferred", history.VolumeVariance(asking("cpu=10,memory=5000Mi"), attached{r, 1, 10}, 100), 0},
-	}, func(t *testing.T, tc test) { require.Equal(t, tc.want, tc.s(0)) })
+	}, func(t *testing.T, tc test) { require.Equal(t, tc.want, tc.s.Raw(0)) })
 }
 
 // Amounts below zero, which the API server refuses, have the answers of signed division; one that is too large is the largest number.
@@ -192,7 +193,7 @@ func TestZeroToTenBelowZero(t *testing.T) {
 			args := score.FitArgs{ScoringStrategy: &score.Strategy{Type: kind, Resources: []score.Resource{{Name: "memory"}}}}
 			s, err := history.ZeroToTen(asking(c.asks), args, rowsOf(t, []string{c.node}))
 			require.NoError(t, err)
-			require.Equal(t, want, s(0), kind)
+			require.Equal(t, want, s.Raw(0), kind)
 		}
 	})
 }
@@ -227,19 +228,19 @@ func TestZeroToTenEdges(t *testing.T) {
 		for kind, want := range map[string]int64{score.LeastAllocated: c.least, score.MostAllocated: c.most, score.RequestedToCapacityRatio: c.ratio} {
 			s, err := history.ZeroToTen(asking(c.asks), of(kind, c.resource), rowsOf(t, []string{c.node}))
 			require.NoError(t, err)
-			require.Equal(t, want, s(0), kind)
+			require.Equal(t, want, s.Raw(0), kind)
 		}
 	})
 	for _, kind := range []string{score.LeastAllocated, score.MostAllocated} {
 		s, err := history.FreeShare(asking("cpu=1"), of(kind, "cpu"), rowsOf(t, []string{"cpu=4"}))
 		require.NoError(t, err)
-		require.EqualValues(t, map[string]int64{score.LeastAllocated: 75, score.MostAllocated: 25}[kind], s(0))
+		require.EqualValues(t, map[string]int64{score.LeastAllocated: 75, score.MostAllocated: 25}[kind], s.Raw(0))
 	}
 	small := of(score.RequestedToCapacityRatio, "cpu", "memory")
 	small.ScoringStrategy.RequestedToCapacityRatio.Shape[1].Score = 1
 	s, err := history.FreeShare(asking("cpu=1,memory=9"), small, rowsOf(t, []string{"cpu=10,memory=10"}))
 	require.NoError(t, err)
-	require.EqualValues(t, 5, s(0), "the mean of 1 and 9")
+	require.EqualValues(t, 5, s.Raw(0), "the mean of 1 and 9")
 	least := history.Profile118(100).Scores[3]
 	require.Equal(t, "NodeResourcesLeastAllocated", least.Name)
 	for node, want := range map[string]int64{"memory=1": 50, "cpu=1m,memory=1": 100, "cpu=1m": 50} {

@@ -10,7 +10,6 @@ import (
 func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
 		"Allocatable":        Allocatable,
-		"AppendKey":          AppendKey,
 		"AppendRequests":     AppendRequests,
 		"Default":            Default,
 		"Each":               Each,

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/release"
 )
 
@@ -70,7 +71,7 @@ func Requests(pod *v1.Pod, o Options) v1.ResourceList {
 // IsSidecar reports whether an init container keeps running beside the containers: its restart policy is Always. A nil
 // container is no sidecar.
 func IsSidecar(c *v1.Container) bool {
-	return c != nil && c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+	return podinfo.Sidecar(c)
 }
 
 // PodLevelSupported reports whether spec.resources may name the resource: cpu, memory and huge pages. Other names in

@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
@@ -244,9 +245,9 @@ func TestProfileValidate(t *testing.T) {
 		{"negative weight", "weights add up", Profile{Scores: []Weighted{{newImageLocality(release.Current), -1}}}, []string{"scores[0].weight: Invalid value: -1: must not be negative; 0 means 1"}},
 		{"wrong point", "a score does not filter", Profile{Filters: []*Plugin{newImageLocality(release.Current)}}, []string{"filters[0]: Invalid value: \"ImageLocality\": does not serve at this point"}},
 		{"no key", "answers are kept by what a plugin reads", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: KeepByNode}}}, []string{"filters[0].appendKey: Required value"}},
-		{"no states", "a plugin of the caller counts no pods", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: keepByAllPods, AppendKey: taints.AppendKey}}}, []string{"filters[0].keep: Invalid value: 3: no plugin of a caller counts the pods of all nodes"}},
-		{"no skips", "the plugin must say which pods it skips", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: KeepIfSkipped, AppendKey: taints.AppendKey}}}, []string{"filters[0].skips: Required value"}},
-		{"absent needs no states", "each group needs its own", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: KeepIfSkipped, AppendKey: taints.AppendKey, Skips: func(*v1.Pod) bool { return true }}}}, nil},
+		{"no states", "a plugin of the caller counts no pods", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: keepByAllPods, AppendKey: podkey.Tolerations}}}, []string{"filters[0].keep: Invalid value: 3: no plugin of a caller counts the pods of all nodes"}},
+		{"no skips", "the plugin must say which pods it skips", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: KeepIfSkipped, AppendKey: podkey.Tolerations}}}, []string{"filters[0].skips: Required value"}},
+		{"absent needs no states", "each group needs its own", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Keep: KeepIfSkipped, AppendKey: podkey.Tolerations, Skips: func(*v1.Pod) bool { return true }}}}, nil},
 		{"percentage", "a share of nodes", Profile{Sampling: filter.Sampling{Percentage: &percent}}, []string{"sampling.percentage: Invalid value: 101"}},
 	}, func(t *testing.T, c test) {
 		var got []string

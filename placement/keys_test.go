@@ -14,13 +14,12 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/placement/internal/hooks"
-	"github.com/podberth/podberth/taints"
 )
 
 // keyed is a rule, and the key of the fields that the rule reads of a pod.
@@ -46,7 +45,7 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 				out[name+" counts"] = keyed{key: ofPod(keyer), answer: answer}
 				return
 			}
-			nodes := func(dst []byte, pod *v1.Pod) []byte { return taints.AppendKey(affinity.AppendNodeKey(dst, pod), pod) }
+			nodes := func(dst []byte, pod *v1.Pod) []byte { return podkey.Tolerations(podkey.NodeAffinity(dst, pod), pod) }
 			out[name+" counts"] = keyed{key: ofCompiled(counting, hooks.Compiled.AppendKey), also: nodes, answer: answer}
 			out[name+" layout"] = keyed{
 				key:    ofCompiled(counting, func(c hooks.Compiled, dst []byte) []byte { return c.Count().AppendLayoutKey(dst) }),
@@ -68,7 +67,7 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 		panic(err)
 	}
 	plugin("devices", devicesOver(tracker.Options{}, tracker.New(s, tracker.Of(classes))))
-	out["amounts"] = keyed{key: overhead.AppendKey, answer: func(pod *v1.Pod) string {
+	out["amounts"] = keyed{key: podkey.Requests, answer: func(pod *v1.Pod) string {
 		return testkit.ShowResources(overhead.Requests(pod, overhead.Options{})) + " " + testkit.ShowResources(overhead.Limits(pod, overhead.Options{}))
 	}}
 	return out

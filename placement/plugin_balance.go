@@ -6,6 +6,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/balance"
 	"github.com/podberth/podberth/internal/engine"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/resources"
@@ -21,7 +22,7 @@ func newNodeResourcesBalancedAllocation(args score.BalanceArgs, d tracker.Option
 func balanceOver(args score.BalanceArgs, devices *scoredDevices) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeResourcesBalancedAllocation, Args: args,
-		Keep: KeepByNodeAndPods, AppendKey: overhead.AppendKey, KeyName: "requests",
+		Keep: KeepByNodeAndPods, AppendKey: podkey.Requests, KeyName: "requests",
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, err := score.CompileBalance(pod, args)
 			if err != nil || e.Skip() {

@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/engine"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
@@ -32,7 +33,7 @@ func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 	}
 	return &Plugin{
 		Name: plugins.DynamicResources, Args: o,
-		Keep: keepByAllPods, AppendKey: devices.AppendKey, states: func(c Cluster) hooks.Counting { return claimCounting{x, c} },
+		Keep: keepByAllPods, AppendKey: podkey.Devices, states: func(c Cluster) hooks.Counting { return claimCounting{x, c} },
 		WithShared: func(p Profile) *Plugin { return devicesOver(o, p.Devices) },
 		Hint:       func(known affinity.Namespaces) queue.Hint { return devicesHint(known, o.Search.Release) },
 		Filter:     x.filter, Score: x.score, GroupPostFilter: x.groupPostFilter,

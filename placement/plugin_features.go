@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
 )
@@ -13,7 +14,7 @@ import (
 func newNodeDeclaredFeatures() *Plugin {
 	return &Plugin{
 		Name: plugins.NodeDeclaredFeatures,
-		Keep: KeepByNode, AppendKey: filter.AppendFeaturesKey,
+		Keep: KeepByNode, AppendKey: appendFeatures,
 		Hint: func(affinity.Namespaces) queue.Hint { return filter.FeaturesWouldHelp },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompileFeatures(pod)
@@ -23,4 +24,8 @@ func newNodeDeclaredFeatures() *Plugin {
 			return PreFiltered{Predicate: e.On(c)}
 		},
 	}
+}
+
+func appendFeatures(dst []byte, pod *v1.Pod) []byte {
+	return key.Texts(dst, filter.RequiredFeatures(pod))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/engine"
-	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
@@ -38,7 +38,7 @@ func newNodeResourcesFit(o FitOptions, d tracker.Options) *Plugin {
 func fitOver(o FitOptions, devices *scoredDevices) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeResourcesFit, Args: o,
-		Keep: KeepByNodeAndPods, AppendKey: overhead.AppendKey, KeyName: "requests",
+		Keep: KeepByNodeAndPods, AppendKey: podkey.Requests, KeyName: "requests",
 		Hint: func(known affinity.Namespaces) queue.Hint { return fitHint(o.Fit, known) },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompileFit(pod, withClasses(o.Fit, deviceObjectsOf(c)))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/score"
@@ -14,7 +15,7 @@ import (
 func newImageLocality(v release.Version) *Plugin {
 	return &Plugin{
 		Name: plugins.ImageLocality,
-		Keep: KeepByNodeAndPods, AppendKey: score.AppendImagesKey, AppendRowKey: appendKnownImages(v), ReadsOfOthers: []string{"images"},
+		Keep: KeepByNodeAndPods, AppendKey: podkey.Images, AppendRowKey: appendKnownImages(v), ReadsOfOthers: []string{"images"},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			return imageScore{ImageState: score.CompileImages(pod, v).On(c)}, nil
 		},
@@ -38,7 +39,7 @@ func appendKnownImages(v release.Version) func(dst []byte, pod *v1.Pod, c Cluste
 		zero := engine.Zero(score.CompileImages(pod, v).On(c))
 		dst = key.Flag(dst, zero)
 		if !zero {
-			dst = score.AppendImagesKey(dst, pod)
+			dst = podkey.Images(dst, pod)
 		}
 		return dst
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/release/plugins"
@@ -14,7 +15,7 @@ import (
 func newNodeName(v release.Version) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeName,
-		Keep: KeepByNode, AppendKey: filter.AppendNodeNameKey,
+		Keep: KeepByNode, AppendKey: podkey.NodeName,
 		Hint: func(affinity.Namespaces) queue.Hint { return filter.NodeNameWouldHelp },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompileNodeName(pod)

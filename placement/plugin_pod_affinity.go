@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
@@ -37,7 +38,7 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 func interPodAffinity(o affinity.PodOptions, memo *engine.Memo) *Plugin {
 	return &Plugin{
 		Name: plugins.InterPodAffinity, Args: o, CanStopHolding: true,
-		Keep: keepByAllPods, AppendKey: affinity.AppendPodKey,
+		Keep: keepByAllPods, AppendKey: podkey.PodAffinity,
 		KeyParts: []KeyPart{labelsPart, {Name: "terms", Append: key.PodTerms}},
 		Hint:     func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
 		states:   func(c Cluster) hooks.Counting { return newPodCounting(c, o) },

@@ -8,6 +8,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/follow"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
@@ -17,7 +18,7 @@ import (
 func newNodePorts() *Plugin {
 	return &Plugin{
 		Name: plugins.NodePorts,
-		Keep: keepByAllPods, AppendKey: filter.AppendPortsKey,
+		Keep: keepByAllPods, AppendKey: podkey.Ports,
 		states: func(c Cluster) hooks.Counting { return portsCounting{c} },
 		Hint:   func(affinity.Namespaces) queue.Hint { return filter.PortsWouldHelp },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
@@ -59,7 +60,7 @@ func (x portsCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	live := e.(interface {
 		Live(c filter.Cluster) filter.TrialState[filter.PortConflict]
 	})
-	return &keptPorts{ports: ports{live.Live(x.cluster)}, key: filter.AppendPortsKey(nil, pod), cluster: x.cluster, log: log}, nil
+	return &keptPorts{ports: ports{live.Live(x.cluster)}, key: podkey.Ports(nil, pod), cluster: x.cluster, log: log}, nil
 }
 
 // keptPorts is what pods with the same host ports share. It divides the nodes by whether the ports are free.

@@ -10,11 +10,11 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/spread"
-	"github.com/podberth/podberth/taints"
 )
 
 // newPodTopologySpread returns the filter and score of that name. It skips a pod without constraints. The zero Options are
@@ -30,9 +30,9 @@ func newPodTopologySpread(o spread.Options) *Plugin {
 	}
 	return &Plugin{
 		Name: plugins.PodTopologySpread, Args: o, CanStopHolding: true,
-		Keep: keepByAllPods, AppendKey: spread.AppendKey,
+		Keep: keepByAllPods, AppendKey: podkey.Spread,
 		KeyParts: []KeyPart{
-			labelsPart, {Name: "constraints", Append: key.Constraints}, {Name: "node affinity", Append: affinity.AppendNodeKey}, {Name: "tolerations", Append: taints.AppendKey},
+			labelsPart, {Name: "constraints", Append: key.Constraints}, {Name: "node affinity", Append: podkey.NodeAffinity}, {Name: "tolerations", Append: podkey.Tolerations},
 		},
 		Hint:   func(known affinity.Namespaces) queue.Hint { return spread.Hint(over(known)) },
 		states: func(c Cluster) hooks.Counting { return spreadCounting{over(c), c} },

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/engine"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/taints"
@@ -14,7 +15,7 @@ import (
 func newTaintToleration(o taints.Options) *Plugin {
 	return &Plugin{
 		Name: plugins.TaintToleration, Args: o, CanStopHolding: true,
-		Keep: KeepByNode, AppendKey: taints.AppendKey, KeyName: "tolerations",
+		Keep: KeepByNode, AppendKey: podkey.Tolerations, KeyName: "tolerations",
 		Hint: func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			return PreFiltered{Predicate: tainted{taints.Compile(pod.Spec.Tolerations, o).On(c)}}

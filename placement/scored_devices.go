@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
@@ -76,7 +77,7 @@ func (x *scoredDevices) appendKey(dst []byte, pod *v1.Pod) []byte {
 	if x.asked(pod) {
 		version = x.tracker.Version() + 1
 	}
-	return binary.AppendUvarint(overhead.AppendKey(dst, pod), version)
+	return binary.AppendUvarint(podkey.Requests(dst, pod), version)
 }
 
 // deviceRows are the rows of a cluster with the devices of its nodes.

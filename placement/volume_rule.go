@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/volumes"
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
@@ -29,7 +30,7 @@ type volumeRule[R any, S filter.Predicate] struct {
 func (r volumeRule[R, S]) plugin(o volumes.Options, v *volumetracker.Tracker) *Plugin {
 	p := &Plugin{
 		Name: r.name, Args: o,
-		Keep: KeepIfSkipped, AppendKey: volumes.AppendKey, KeyName: "volumes", Skips: volumes.Ignores,
+		Keep: KeepIfSkipped, AppendKey: podkey.Volumes, KeyName: "volumes", Skips: volumes.Ignores,
 		ReadsOfOthers: []string{storageObjects},
 		Hint:          func(affinity.Namespaces) queue.Hint { return r.hint },
 		WithShared:    func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },

@@ -54,7 +54,6 @@ func TestMisuse(t *testing.T) {
 		},
 		"Queue":              fresh,
 		"busy Queue":         busy,
-		"Counted":            Counted,
 		"DefaultEvents":      DefaultEvents,
 		"NodeUpdateEvents":   NodeUpdateEvents,
 		"PodUpdateEvents":    PodUpdateEvents,

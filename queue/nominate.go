@@ -6,8 +6,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Nomination says which node a pod intends to use. With Override the node is Node, and an empty Node means none. Without
@@ -98,22 +96,6 @@ func (n *nominator) Node(pod *v1.Pod) string {
 
 // For returns the pods nominated for the node, in the order of their nominations, as a new slice.
 func (n *nominator) For(node string) []*v1.Pod { return slices.Clone(n.byNode[node]) }
-
-// Counted returns the nominated pods whose room pod must leave free when the filters look at pod: pods with another UID and
-// the same or a higher priority. Nominations of a lower priority never count. Counted skips nil pods; the result is nil when
-// pod is nil or no pod counts.
-func Counted(pods []*v1.Pod, pod *v1.Pod) []*v1.Pod {
-	if pod == nil {
-		return nil
-	}
-	var counted []*v1.Pod
-	for _, p := range pods {
-		if p != nil && podinfo.Priority(p) >= podinfo.Priority(pod) && flightKey(p) != flightKey(pod) {
-			counted = append(counted, p)
-		}
-	}
-	return counted
-}
 
 // Nominate replaces the nomination of a pod, queued or in flight. Nomination{Override: true} forgets the nomination, for
 // instance when the pod is assumed on a node. A nil pod is ignored. O(nominations of the node).

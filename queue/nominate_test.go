@@ -77,16 +77,6 @@ func TestNominator(t *testing.T) {
 		n.Nominate(nil, Nomination{})
 		require.Empty(t, n.Node(nil))
 	})
-	t.Run("who counts when a pod is filtered", func(t *testing.T) {
-		low, same, high := testkit.Pod("low").Priority(1).Obj(), testkit.Pod("same").Priority(2).Obj(), testkit.Pod("high").Priority(3).Obj()
-		p := testkit.Pod("p").Priority(2).Obj()
-		require.Equal(t, []*v1.Pod{high, same}, Counted([]*v1.Pod{low, high, same, p}, p))
-	})
-}
-
-// Nobody counts for no pod.
-func TestCountedForNil(t *testing.T) {
-	require.Nil(t, Counted([]*v1.Pod{testkit.Pod("a").Obj(), nil}, nil))
 }
 
 func TestQueueNominations(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
-	"github.com/podberth/podberth/queue"
 
 	"github.com/podberth/podberth/scheduler/httpextender/rules"
 )
@@ -118,7 +117,7 @@ func (f *Framework) runFilters(ctx context.Context, state *State, pod *v1.Pod, n
 // runFiltersWithNominated does what runFilters does, for a node with nominated pods. The pod must pass with the
 // nominated pods of at least its priority on the node, and without them.
 func (f *Framework) runFiltersWithNominated(ctx context.Context, state *State, pod *v1.Pod, node *NodeInfo, nominated []*v1.Pod) *Status {
-	if counted := queue.Counted(nominated, pod); len(counted) > 0 {
+	if counted := filter.Nominated(pod, nominated); len(counted) > 0 {
 		with, there := state.Clone(), node.clone()
 		for _, q := range counted {
 			if st := f.addPod(ctx, with, pod, q, there); !st.Success() {

@@ -11,14 +11,11 @@ import (
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/affinity"
-	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
-	"github.com/podberth/podberth/taints"
 )
 
 // This file has the signatures of pods, which batching compares, and the parts that the default plugins write.
@@ -107,24 +104,35 @@ type signedPart struct {
 	append func(dst []byte, pod *v1.Pod) []byte
 }
 
+// keyOf returns the key of a plugin of v1.37.
+func keyOf(name string) func(dst []byte, pod *v1.Pod) []byte {
+	p, err := placement.PluginArgs{}.Plugin(name)
+	if err != nil {
+		panic(err) // the name is one of this file
+	}
+	return p.AppendKey
+}
+
+var tolerationsKey, nodeAffinityKey = keyOf("TaintToleration"), keyOf("NodeAffinity")
+
 func asWritten(pod *v1.Pod) *v1.Pod { return pod }
 
 // signedParts has the parts of the default plugins. Plugins that read the same write the same part.
 var signedParts = map[string]signedPart{
-	"NodeName":                        {"Spec.NodeName", asWritten, filter.AppendNodeNameKey},
+	"NodeName":                        {"Spec.NodeName", asWritten, keyOf("NodeName")},
 	"NodeUnschedulable":               {"Spec.Tolerations", sortedTolerations, appendTolerations},
 	"TaintToleration":                 {"Spec.Tolerations", sortedTolerations, appendTolerations},
-	"NodeAffinity":                    {"Spec.Affinity.NodeAffinity", sortedNodeAffinity, affinity.AppendNodeKey},
-	"NodePorts":                       {"Spec.HostPorts()", hostPorts, filter.AppendPortsKey},
-	"NodeResourcesFit":                {"Spec.ContainerRequestsAndOverheads()", summedRequests, overhead.AppendKey},
-	"NodeResourcesBalancedAllocation": {"Spec.ContainerRequestsAndOverheads()", summedRequests, overhead.AppendKey},
+	"NodeAffinity":                    {"Spec.Affinity.NodeAffinity", sortedNodeAffinity, keyOf("NodeAffinity")},
+	"NodePorts":                       {"Spec.HostPorts()", hostPorts, keyOf("NodePorts")},
+	"NodeResourcesFit":                {"Spec.ContainerRequestsAndOverheads()", summedRequests, keyOf("NodeResourcesFit")},
+	"NodeResourcesBalancedAllocation": {"Spec.ContainerRequestsAndOverheads()", summedRequests, keyOf("NodeResourcesFit")},
 	"VolumeRestrictions":              {"Spec.Volumes.NonSyntheticSources()", asWritten, appendVolumeSources},
 	"NodeVolumeLimits":                {"Spec.Volumes.NonSyntheticSources()", asWritten, appendVolumeSources},
 	"VolumeBinding":                   {"Spec.Volumes.NonSyntheticSources()", asWritten, appendVolumeSources},
 	"VolumeZone":                      {"Spec.Volumes.NonSyntheticSources()", asWritten, appendVolumeSources},
-	"ImageLocality":                   {"Spec.CanonicalImageNames()", canonicalImages, score.AppendImagesKey},
-	"NodeDeclaredFeatures":            {"Spec.RequiredFeatures()", asWritten, filter.AppendFeaturesKey},
-	"InterPodAffinity":                {"Labels", labelsAlone, affinity.AppendPodKey},
+	"ImageLocality":                   {"Spec.CanonicalImageNames()", canonicalImages, keyOf("ImageLocality")},
+	"NodeDeclaredFeatures":            {"Spec.RequiredFeatures()", asWritten, keyOf("NodeDeclaredFeatures")},
+	"InterPodAffinity":                {"Labels", labelsAlone, keyOf("InterPodAffinity")},
 	"PodTopologySpread":               {}, // no part: a pod for which the plugin does anything is refused
 	nameDynamicResources:              {},
 }
@@ -188,7 +196,7 @@ func sortedTolerations(pod *v1.Pod) *v1.Pod {
 
 // appendTolerations appends the key of the tolerations and their tolerationSeconds.
 func appendTolerations(dst []byte, pod *v1.Pod) []byte {
-	dst = taints.AppendKey(dst, pod)
+	dst = tolerationsKey(dst, pod)
 	for _, t := range pod.Spec.Tolerations {
 		if t.TolerationSeconds == nil {
 			dst = append(dst, 0)
@@ -240,7 +248,7 @@ func sortTerm(t *v1.NodeSelectorTerm) {
 // termKey returns the key of a pod that prefers one term.
 func termKey(t v1.PreferredSchedulingTerm) []byte {
 	list := []v1.PreferredSchedulingTerm{t}
-	return affinity.AppendNodeKey(nil, &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{
+	return nodeAffinityKey(nil, &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{
 		NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: list},
 	}}})
 }

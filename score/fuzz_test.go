@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/internal/engine"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
@@ -342,7 +343,7 @@ func checkImageKeys(t *testing.T, data []byte) {
 	one, volumes := images(pods[0])
 	other, others := images(pods[1])
 	require.Equal(t, slices.Equal(one, other) && slices.Equal(volumes, others),
-		bytes.Equal(score.AppendImagesKey(nil, pods[0]), score.AppendImagesKey(nil, pods[1])))
+		bytes.Equal(podkey.Images(nil, pods[0]), podkey.Images(nil, pods[1])))
 }
 
 func FuzzImageKeys(f *testing.F) {

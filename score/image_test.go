@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/engine"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
@@ -119,7 +120,7 @@ func TestImagesKeysBeginNoOther(t *testing.T) {
 	pods := []*v1.Pod{imagePod("", 0), imagePod("", 0, "x"), imagePod("", 0, "y"), imagePod("", 0, "x", "y"), imagePod("", 1, "z"), imagePod("", 1, "u"), imagePod("a", 0), imagePod("a", 0, "x"), imagePod("b", 1, "x", "y"), later}
 	for i, p := range pods {
 		for k, q := range pods {
-			require.False(t, i != k && bytes.HasPrefix(score.AppendImagesKey(nil, q), score.AppendImagesKey(nil, p)), "%d and %d", i, k)
+			require.False(t, i != k && bytes.HasPrefix(podkey.Images(nil, q), podkey.Images(nil, p)), "%d and %d", i, k)
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 func TestMisuse(t *testing.T) {
 	rows := func() score.Rows { return newRows(node("n1", "cpu=4,memory=4Gi"), nil) }
 	testkit.Misuse(t, map[string]any{
-		"AppendImagesKey":     score.AppendImagesKey,
 		"Best":                score.Best,
 		"CompileAllocation":   score.CompileAllocation,
 		"CompileBalance":      score.CompileBalance,
@@ -39,9 +38,8 @@ func TestMisuse(t *testing.T) {
 			return b
 		},
 	}, map[string]string{
-		"AppendImagesKey": "the pod must not be nil",
-		"Allocation.On":   "the cluster must not be nil",
-		"Balance.On":      "the cluster must not be nil",
+		"Allocation.On": "the cluster must not be nil",
+		"Balance.On":    "the cluster must not be nil",
 	}, rows())
 }
 

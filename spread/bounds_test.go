@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/podkey"
 )
 
 // Each field that a rule reads is in the key of the pod.
@@ -25,10 +27,10 @@ func TestKeyReadsEveryField(t *testing.T) {
 		pod := constrained("foo=bar", by("zone", 1, hard))
 		if name == "controller" {
 			pod.Spec.TopologySpreadConstraints = nil
-			keys[string(AppendKey([]byte("x"), pod))] = "no constraint"
+			keys[string(podkey.Spread([]byte("x"), pod))] = "no constraint"
 		}
 		change(pod)
-		key := string(AppendKey([]byte("x"), pod))
+		key := string(podkey.Spread([]byte("x"), pod))
 		require.Equal(t, "x", key[:1])
 		require.Empty(t, keys[key], name)
 		keys[key] = name

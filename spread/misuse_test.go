@@ -16,7 +16,6 @@ func TestMisuse(t *testing.T) {
 	world := func() Cluster { return &fake{nodes: []*v1.Node{{}, nil}, pods: [][]*v1.Pod{{{}}, nil}} }
 	pod := constrained("foo=bar", by("zone", 1, hard), by("zone", 1, soft))
 	testkit.Misuse(t, map[string]any{
-		"AppendKey":           AppendKey,
 		"Check":               Check,
 		"CheckGroup":          CheckGroup,
 		"CompileHard":         CompileHard,
@@ -37,7 +36,6 @@ func TestMisuse(t *testing.T) {
 			return e.count(world())
 		},
 	}, map[string]string{
-		"AppendKey":           object,
 		"Check":               object,
 		"CheckGroup":          object,
 		"CompileHard":         object,

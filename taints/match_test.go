@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 )
@@ -170,9 +171,9 @@ func TestKey(t *testing.T) {
 		"two":       {pod(tol("k Equal v NoSchedule"), tol("k Equal v NoSchedule"))},
 		"the other": {pod(tol("k Equal v NoSchedule"), tol("_ _ _ _"))},
 	})
-	require.NotEqual(t, taints.AppendKey(nil, pod()), taints.AppendKey(nil, pod(tol("_ _ _ _"))))
-	lists := append(taints.AppendKey(nil, pod()), taints.AppendKey(nil, pod(tol("k Exists _ _")))...)
-	other := append(taints.AppendKey(nil, pod(tol("k Exists _ _"))), taints.AppendKey(nil, pod())...)
+	require.NotEqual(t, podkey.Tolerations(nil, pod()), podkey.Tolerations(nil, pod(tol("_ _ _ _"))))
+	lists := append(podkey.Tolerations(nil, pod()), podkey.Tolerations(nil, pod(tol("k Exists _ _")))...)
+	other := append(podkey.Tolerations(nil, pod(tol("k Exists _ _"))), podkey.Tolerations(nil, pod())...)
 	require.NotEqual(t, lists, other, "a key says where it ends")
 }
 
@@ -182,11 +183,11 @@ func sameKeys(t *testing.T, groups map[string][]*v1.Pod) {
 	t.Helper()
 	by := map[string]string{}
 	for name, pods := range groups {
-		first := string(taints.AppendKey(nil, pods[0]))
+		first := string(podkey.Tolerations(nil, pods[0]))
 		require.NotContains(t, by, first, "%s has the key of %s", name, by[first])
 		by[first] = name
 		for _, p := range pods {
-			require.Equal(t, "before"+first, string(taints.AppendKey([]byte("before"), p)), name)
+			require.Equal(t, "before"+first, string(podkey.Tolerations([]byte("before"), p)), name)
 		}
 	}
 }

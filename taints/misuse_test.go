@@ -19,7 +19,6 @@ func TestMisuse(t *testing.T) {
 		"Untolerated":      taints.Untolerated,
 		"Matches":          taints.Matches,
 		"MergeTolerations": taints.MergeTolerations,
-		"AppendKey":        taints.AppendKey,
 		"Compile":          taints.Compile,
 		"WouldHelp":        taints.Options{}.WouldHelp,
 		"CordonWouldHelp":  taints.Options{}.CordonWouldHelp,
@@ -34,7 +33,6 @@ func TestMisuse(t *testing.T) {
 	}, map[string]string{
 		"Untolerated":       object,
 		"Matches":           object,
-		"AppendKey":         object,
 		"State.Check":       noSlot,
 		"State.Raw":         noSlot,
 		"State.Explain":     noSlot,

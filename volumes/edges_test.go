@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
@@ -93,7 +94,7 @@ func TestFaults(t *testing.T) {
 func TestAppendKey(t *testing.T) {
 	local := v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}
 	other := func(p *v1.Pod) *v1.Pod { p.Namespace = "other"; return p }
-	key := func(p *v1.Pod) string { return string(AppendKey([]byte("x"), p)) }
+	key := func(p *v1.Pod) string { return string(podkey.Volumes([]byte("x"), p)) }
 	require.Equal(t, key(pod("p")), key(other(inline(pod("q"), local))))
 	require.NotEqual(t, key(pod("p", "c")), key(other(pod("p", "c"))))
 	require.Equal(t, key(pod("p", "c")), key(inline(pod("q", "c"), local)))

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podkey"
 )
 
 // What a user writes into one field of a source is not read as another field.
@@ -12,11 +14,11 @@ func TestKeyOfOddSources(t *testing.T) {
 	disk := func(volume, fsType string) *v1.Pod {
 		return &v1.Pod{Spec: v1.PodSpec{Volumes: []v1.Volume{{VolumeSource: v1.VolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: volume, FSType: fsType}}}}}}
 	}
-	require.Equal(t, AppendKey(nil, disk("v", "ext4")), AppendKey(nil, disk("v", "ext4")))
-	require.NotEqual(t, AppendKey(nil, disk("v", "ext4")), AppendKey(nil, disk("w", "ext4")))
-	require.NotEqual(t, AppendKey(nil, disk("v", "x,FSType:")), AppendKey(nil, disk("v,FSType:x", "")))
+	require.Equal(t, podkey.Volumes(nil, disk("v", "ext4")), podkey.Volumes(nil, disk("v", "ext4")))
+	require.NotEqual(t, podkey.Volumes(nil, disk("v", "ext4")), podkey.Volumes(nil, disk("w", "ext4")))
+	require.NotEqual(t, podkey.Volumes(nil, disk("v", "x,FSType:")), podkey.Volumes(nil, disk("v,FSType:x", "")))
 	none := &v1.Pod{Spec: v1.PodSpec{Volumes: []v1.Volume{{}}}}
-	require.NotEqual(t, AppendKey(nil, &v1.Pod{}), AppendKey(nil, none), "a volume without a source is no volume of the kubelet's")
+	require.NotEqual(t, podkey.Volumes(nil, &v1.Pod{}), podkey.Volumes(nil, none), "a volume without a source is no volume of the kubelet's")
 }
 
 // One pod's attributes are written in one order.
@@ -26,8 +28,8 @@ func TestKeyOfAttributes(t *testing.T) {
 		attributes[k] = k
 	}
 	pod := &v1.Pod{Spec: v1.PodSpec{Volumes: []v1.Volume{{VolumeSource: v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: "d", VolumeAttributes: attributes}}}}}}
-	want := AppendKey(nil, pod)
+	want := podkey.Volumes(nil, pod)
 	for range 50 {
-		require.Equal(t, want, AppendKey(nil, pod.DeepCopy()))
+		require.Equal(t, want, podkey.Volumes(nil, pod.DeepCopy()))
 	}
 }

@@ -12,7 +12,6 @@ import (
 func TestMisuse(t *testing.T) {
 	const object = "objects must not be nil"
 	testkit.Misuse(t, map[string]any{
-		"AppendKey":             AppendKey,
 		"BindingWouldHelp":      BindingWouldHelp,
 		"Compile":               Compile,
 		"Ignores":               Ignores,
@@ -36,7 +35,6 @@ func TestMisuse(t *testing.T) {
 		"Ledger": func() *Ledger { return NewLedger(Objects{}) },
 		"Usage":  func() *Usage { return NewUsage(testkit.NewCluster(nil, nil), Objects{}) },
 	}, map[string]string{
-		"AppendKey":     object,
 		"Compile":       object,
 		"Ignores":       object,
 		"Ledger.Assume": object,

@@ -223,6 +223,7 @@ var beside = map[string][]string{
 	"internal/apiserver":       {"admission"},
 	"internal/balance":         {"score"},
 	"internal/same":            {"taints", "admission"},
+	"internal/podkey":          {"placement", "taints", "affinity", "spread", "score", "volumes", "devices"},
 	"placement/internal/reuse": {"placement"},
 }
 

@@ -173,10 +173,10 @@ func (w *world) do(list []taint.Action) {
 		if message := a.Event(); message != "" {
 			say("%s %s", taint.EventReason, message)
 		}
-		if a.Kind == taint.Cancelled {
+		if a.What == taint.EntryCancelled {
 			w.Count("cancelled")
 		}
-		if a.Kind != taint.Deleted {
+		if a.What != taint.EntryEvicted {
 			continue
 		}
 		w.Count(map[bool]string{true: "deleted at once", false: "deleted later"}[a.Fire.IsZero()])

@@ -81,7 +81,7 @@ func TestForecastsOfRandomClusters(t *testing.T) {
 		require.NoError(t, err)
 		text, err := json.Marshal(line)
 		require.NoError(t, err)
-		return line.String() + string(text) + fmt.Sprintln(len(line.Evictions()), len(line.Cancellations()))
+		return line.String() + string(text) + fmt.Sprintln(len(line.Evictions()), cancelled(line))
 	}
 	for k := range int64(15) {
 		h := testkit.Hash64(t, k)
@@ -118,7 +118,7 @@ func timersDiary(r *rand.Rand) (out []string) {
 	note := func(what string, actions []Action) {
 		out = append(out, now.Format("15:04:05.0 ")+what)
 		for _, a := range actions {
-			out = append(out, fmt.Sprint("  ", a.Kind, " ", a.At.Sub(start), " ", a.Pod, a.UID, a.Node, " ", a.Fire.Format(time.TimeOnly), " ", a.Cause.ToString(), " ", a.Event()))
+			out = append(out, fmt.Sprint("  ", a.What, " ", a.At.Sub(start), " ", a.Pod, a.UID, a.Node, " ", a.Fire.Format(time.TimeOnly), " ", a.Cause.ToString(), " ", a.Event()))
 		}
 	}
 	for range 150 {
@@ -150,4 +150,13 @@ func timersDiary(r *rand.Rand) (out []string) {
 		out = append(out, fmt.Sprint("  next ", next.Format(time.TimeOnly), ok, len(timers.running()), timers.timer(types.NamespacedName{Namespace: "d", Name: name}).Running()))
 	}
 	return out
+}
+
+func cancelled(line Timeline) (n int) {
+	for _, e := range line.Entries {
+		if e.What == EntryCancelled {
+			n++
+		}
+	}
+	return n
 }

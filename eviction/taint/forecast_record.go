@@ -49,15 +49,13 @@ func (f *forecast) act(at time.Duration, actions []Action) {
 	for _, a := range actions {
 		e := Entry{At: metav1.Duration{Duration: at}, Node: a.Node, Pod: a.Pod.String()}
 		until := offset(a.Fire.Sub(f.in.Start))
-		switch a.Kind {
-		case Started:
-			e.What, e.Until, e.Cause = EntryStarted, until, a.Cause.ToString()
-		case Moved:
-			e.What, e.Until, e.Cause = EntryMoved, until, a.Cause.ToString()
-		case Cancelled:
-			e.What, e.Until, e.Cause = EntryCancelled, until, f.whyCancelled(a)
-		case Deleted:
-			e.What, e.Cause = EntryEvicted, a.Cause.ToString()
+		switch e.What = a.What; e.What {
+		case EntryStarted, EntryMoved:
+			e.Until, e.Cause = until, a.Cause.ToString()
+		case EntryCancelled:
+			e.Until, e.Cause = until, f.whyCancelled(a)
+		case EntryEvicted:
+			e.Cause = a.Cause.ToString()
 			p := f.timers.pods[a.Pod]
 			switch {
 			case !a.Fire.IsZero():

@@ -50,7 +50,7 @@ func (o *oracle) evaluate(now int) {
 	}
 	cancel := func() {
 		if o.fire >= 0 {
-			o.say("%d Cancelled", now)
+			o.say("%d cancelled", now)
 			o.fire = -1
 		}
 	}
@@ -75,7 +75,7 @@ func (o *oracle) evaluate(now int) {
 		}
 		if !found {
 			cancel()
-			o.say("%d Deleted", now)
+			o.say("%d evicted", now)
 			o.gone = true
 			return
 		}
@@ -88,18 +88,18 @@ func (o *oracle) evaluate(now int) {
 		cancel()
 		m := int(slices.Min(limits))
 		if m == 0 {
-			o.say("%d Deleted", now)
+			o.say("%d evicted", now)
 			o.gone = true
 			return
 		}
 		o.created, o.fire = now, now+m
-		o.say("%d Started %d", now, o.fire)
+		o.say("%d started %d", now, o.fire)
 	}
 }
 
 func (o *oracle) advance(now int) {
 	if !o.gone && o.fire >= 0 && o.fire <= now {
-		o.say("%d Deleted", o.fire)
+		o.say("%d evicted", o.fire)
 		o.gone = true
 	}
 }
@@ -155,8 +155,8 @@ func (o *oracle) evaluateChanged(now int, what string) {
 // playOnce runs a script. A deleted pod does not come back.
 func playOnce(t *testing.T, tolerations, script string) string {
 	log := play(t, tolerations, script, 1000, Options{})
-	if i := strings.Index(log, "Deleted"); i >= 0 {
-		log = log[:i+len("Deleted")] // the timers still know a pod that was deleted by an evaluation
+	if i := strings.Index(log, "evicted"); i >= 0 {
+		log = log[:i+len("evicted")] // the timers still know a pod that was deleted by an evaluation
 	}
 	return log
 }
@@ -176,7 +176,7 @@ func FuzzTimers(f *testing.F) {
 // end returns when the script's pod is deleted, or infinity when the pod stays.
 func end(t *testing.T, tolerations, script string, o Options) float64 {
 	log := play(t, tolerations, script, 1e6, o)
-	if !strings.HasSuffix(log, "Deleted") {
+	if !strings.HasSuffix(log, "evicted") {
 		return math.Inf(1)
 	}
 	var at float64

@@ -163,7 +163,7 @@ func TestReplacedOnUnknownNode(t *testing.T) {
 	require.Len(t, timers.SetPod(old, start), 1)
 	fresh := old.DeepCopy()
 	fresh.UID, fresh.Spec.NodeName = "2", "unknown"
-	require.Equal(t, []Action{{Kind: Cancelled, At: at(1), Pod: types.NamespacedName{Namespace: "d", Name: "p"}, UID: "1", Node: "n", Fire: at(9)}}, timers.SetPod(fresh, at(1)))
+	require.Equal(t, []Action{{What: EntryCancelled, At: at(1), Pod: types.NamespacedName{Namespace: "d", Name: "p"}, UID: "1", Node: "n", Fire: at(9)}}, timers.SetPod(fresh, at(1)))
 }
 
 // The kinds of events have the numbers of the list.

@@ -52,15 +52,10 @@ type Timeline struct {
 }
 
 // Evictions returns the entries of pods that are deleted.
-func (t Timeline) Evictions() []Entry { return t.only(EntryEvicted) }
-
-// Cancellations returns the entries of pods whose timer was stopped.
-func (t Timeline) Cancellations() []Entry { return t.only(EntryCancelled) }
-
-func (t Timeline) only(what string) []Entry {
+func (t Timeline) Evictions() []Entry {
 	var list []Entry
 	for _, e := range t.Entries {
-		if e.What == what {
+		if e.What == EntryEvicted {
 			list = append(list, e)
 		}
 	}

@@ -108,7 +108,7 @@ func (t *Timers) DeletePod(name types.NamespacedName, now time.Time) []Action {
 	}
 	var actions []Action
 	if p.timer.Running() {
-		actions = append(actions, Action{Kind: Cancelled, At: now, Pod: name, UID: p.uid, Node: p.node, Fire: p.timer.Fire})
+		actions = append(actions, Action{What: EntryCancelled, At: now, Pod: name, UID: p.uid, Node: p.node, Fire: p.timer.Fire})
 	}
 	t.leave(p)
 	p.timer = timerState{}
@@ -142,7 +142,7 @@ func (t *Timers) Advance(now time.Time) []Action {
 			return actions
 		}
 		p := heap.Pop(&t.due).(due).pod
-		actions = append(actions, Action{Deleted, now, p.name, p.uid, p.node, p.timer.Fire, p.cause})
+		actions = append(actions, Action{EntryEvicted, now, p.name, p.uid, p.node, p.timer.Fire, p.cause})
 		p.timer = timerState{}
 	}
 }
@@ -163,23 +163,23 @@ func (t *Timers) evaluate(actions []Action, p *podTimer, now time.Time) []Action
 	old := p.timer
 	d := decide(old, p.compiled, list, now, t.options)
 	p.timer = d.Timer
-	act := func(kind ActionKind, fire time.Time) {
-		a := Action{Kind: kind, At: now, Pod: p.name, UID: p.uid, Node: p.node, Fire: fire}
-		if kind != Cancelled && d.Cause != nil {
+	act := func(what string, fire time.Time) {
+		a := Action{What: what, At: now, Pod: p.name, UID: p.uid, Node: p.node, Fire: fire}
+		if what != EntryCancelled && d.Cause != nil {
 			a.Cause = *d.Cause
 		}
 		actions = append(actions, a)
 	}
 	if d.Cancelled {
-		act(Cancelled, old.Fire)
+		act(EntryCancelled, old.Fire)
 	}
 	switch {
 	case d.Delete:
-		act(Deleted, time.Time{})
+		act(EntryEvicted, time.Time{})
 	case d.Started:
-		act(Started, d.Timer.Fire)
+		act(EntryStarted, d.Timer.Fire)
 	case d.Moved:
-		act(Moved, d.Timer.Fire)
+		act(EntryMoved, d.Timer.Fire)
 	}
 	if d.Started || d.Moved {
 		p.cause = *d.Cause

@@ -76,8 +76,8 @@ func play(t *testing.T, tolerations, script string, until float64, o Options) st
 	var log []string
 	write := func(actions []Action) {
 		for _, a := range actions {
-			line := fmt.Sprintf("%v %v", a.At.Sub(start).Seconds(), a.Kind)
-			if a.Kind == Started || a.Kind == Moved {
+			line := fmt.Sprintf("%v %v", a.At.Sub(start).Seconds(), a.What)
+			if a.What == EntryStarted || a.What == EntryMoved {
 				line += fmt.Sprintf(" %v", a.Fire.Sub(start).Seconds())
 			}
 			log = append(log, line)
@@ -134,50 +134,50 @@ func TestTimers(t *testing.T) {
 		why                             string
 	}
 	cases := []test{
-		{"T-60", "a:6 b:1", "0 taints a; 1 taints a b", "0 Started 6; 6 Deleted", Options{}, "another taint with a shorter limit does not shorten the time"},
-		{"T-61", "a:3 b:10", "0 taints a; 1 taints b", "0 Started 3; 3 Deleted", Options{}, "the time survives the taint that set it"},
-		{"T-62", "a:3", "0 taints a; 1 taints a z", "0 Started 3; 1 Cancelled; 1 Deleted", Options{}, "an untolerated taint deletes at once"},
-		{"T-63", "a:3", "0 taints a; 1 taints -; 2 taints a", "0 Started 3; 1 Cancelled; 2 Started 5; 5 Deleted", Options{}, "removed and added again: a new time"},
-		{"T-64", "a:6", "0 taints a; 1 pod a:2", "0 Started 6; 6 Deleted", Options{}, "a shorter toleration does not shorten the time"},
-		{"T-64 zero", "a:6", "0 taints a; 1 pod a:0", "0 Started 6; 6 Deleted", Options{}, "not even 0"},
-		{"T-65", "a:3", "0 taints a; 1 pod a:inf", "0 Started 3; 1 Cancelled", Options{}, "tolerated for ever"},
+		{"T-60", "a:6 b:1", "0 taints a; 1 taints a b", "0 started 6; 6 evicted", Options{}, "another taint with a shorter limit does not shorten the time"},
+		{"T-61", "a:3 b:10", "0 taints a; 1 taints b", "0 started 3; 3 evicted", Options{}, "the time survives the taint that set it"},
+		{"T-62", "a:3", "0 taints a; 1 taints a z", "0 started 3; 1 cancelled; 1 evicted", Options{}, "an untolerated taint deletes at once"},
+		{"T-63", "a:3", "0 taints a; 1 taints -; 2 taints a", "0 started 3; 1 cancelled; 2 started 5; 5 evicted", Options{}, "removed and added again: a new time"},
+		{"T-64", "a:6", "0 taints a; 1 pod a:2", "0 started 6; 6 evicted", Options{}, "a shorter toleration does not shorten the time"},
+		{"T-64 zero", "a:6", "0 taints a; 1 pod a:0", "0 started 6; 6 evicted", Options{}, "not even 0"},
+		{"T-65", "a:3", "0 taints a; 1 pod a:inf", "0 started 3; 1 cancelled", Options{}, "tolerated for ever"},
 
-		{"8.1 kept", "key1:3600", "0 taints key1=value1", "0 Started 3600; 3600 Deleted", Options{}, "an hour"},
-		{"8.1 removed", "key1:3600", "0 taints key1=value1; 3599 taints -", "0 Started 3600; 3599 Cancelled", Options{}, "removed in time"},
+		{"8.1 kept", "key1:3600", "0 taints key1=value1", "0 started 3600; 3600 evicted", Options{}, "an hour"},
+		{"8.1 removed", "key1:3600", "0 taints key1=value1; 3599 taints -", "0 started 3600; 3599 cancelled", Options{}, "removed in time"},
 		{"8.2", "key1:inf", "0 taints key1=value1:NoSchedule key1=value1 key2=value2:NoSchedule", "", Options{}, "the NoSchedule taint is irrelevant"},
-		{"8.3", "node.kubernetes.io/unreachable:6000", "0 taints node.kubernetes.io/unreachable", "0 Started 6000; 6000 Deleted", Options{}, "100 minutes"},
-		{"8.4 none", "-", "0 taints x", "0 Deleted", Options{}, "not tolerated"},
-		{"8.4 zero", "x:0", "0 taints x", "0 Deleted", Options{}, "0 without a timer is at once"},
-		{"8.4 negative", "x:-5", "0 taints x", "0 Deleted", Options{}, "negative is 0"},
-		{"8.5 limited first", "x:2 x:inf", "0 taints x", "0 Started 2; 2 Deleted", Options{}, "the first counts"},
+		{"8.3", "node.kubernetes.io/unreachable:6000", "0 taints node.kubernetes.io/unreachable", "0 started 6000; 6000 evicted", Options{}, "100 minutes"},
+		{"8.4 none", "-", "0 taints x", "0 evicted", Options{}, "not tolerated"},
+		{"8.4 zero", "x:0", "0 taints x", "0 evicted", Options{}, "0 without a timer is at once"},
+		{"8.4 negative", "x:-5", "0 taints x", "0 evicted", Options{}, "negative is 0"},
+		{"8.5 limited first", "x:2 x:inf", "0 taints x", "0 started 2; 2 evicted", Options{}, "the first counts"},
 		{"8.5 unlimited first", "x:inf x:1", "0 taints x", "", Options{}, "the first counts"},
-		{"8.6", "x:3 y:1 z:inf", "0 taints x y z", "0 Started 1; 1 Deleted", Options{}, "minimum"},
-		{"8.7", "x:5 y:1", "0 taints x; 1 taints x y", "0 Started 5; 5 Deleted", Options{}, "not 2"},
-		{"8.8 shorter", "x:5", "0 taints x; 1 pod x:2", "0 Started 5; 5 Deleted", Options{}, "keeps"},
-		{"8.8 longer", "x:3", "0 taints x; 1 pod x:6", "0 Started 3; 3 Deleted", Options{}, "keeps"},
-		{"8.8 infinite", "x:3", "0 taints x; 1 pod x:inf", "0 Started 3; 1 Cancelled", Options{}, "cancelled"},
-		{"8.9", "x:3 y:6", "0 taints x y; 1 taints y", "0 Started 3; 3 Deleted", Options{}, "keeps although x is gone"},
-		{"8.10", "x:3", "0 taints x; 1 taints -; 2 taints x", "0 Started 3; 1 Cancelled; 2 Started 5; 5 Deleted", Options{}, "a new time"},
+		{"8.6", "x:3 y:1 z:inf", "0 taints x y z", "0 started 1; 1 evicted", Options{}, "minimum"},
+		{"8.7", "x:5 y:1", "0 taints x; 1 taints x y", "0 started 5; 5 evicted", Options{}, "not 2"},
+		{"8.8 shorter", "x:5", "0 taints x; 1 pod x:2", "0 started 5; 5 evicted", Options{}, "keeps"},
+		{"8.8 longer", "x:3", "0 taints x; 1 pod x:6", "0 started 3; 3 evicted", Options{}, "keeps"},
+		{"8.8 infinite", "x:3", "0 taints x; 1 pod x:inf", "0 started 3; 1 cancelled", Options{}, "cancelled"},
+		{"8.9", "x:3 y:6", "0 taints x y; 1 taints y", "0 started 3; 3 evicted", Options{}, "keeps although x is gone"},
+		{"8.10", "x:3", "0 taints x; 1 taints -; 2 taints x", "0 started 3; 1 cancelled; 2 started 5; 5 evicted", Options{}, "a new time"},
 		{"8.11", "node.kubernetes.io/not-ready:3 node.kubernetes.io/unreachable:3", "0 taints node.kubernetes.io/not-ready; 1 taints node.kubernetes.io/unreachable",
-			"0 Started 3; 3 Deleted", Options{}, "a swap keeps the time"},
-		{"8.12", "x:3", "0 taints x; 1 taints x u", "0 Started 3; 1 Cancelled; 1 Deleted", Options{}, "cancel, then delete"},
-		{"8.13", "x:3", "0 taints x; 1 delete node", "0 Started 3; 3 Deleted", Options{}, "the time of a deleted node's pod runs on"},
+			"0 started 3; 3 evicted", Options{}, "a swap keeps the time"},
+		{"8.12", "x:3", "0 taints x; 1 taints x u", "0 started 3; 1 cancelled; 1 evicted", Options{}, "cancel, then delete"},
+		{"8.13", "x:3", "0 taints x; 1 delete node", "0 started 3; 3 evicted", Options{}, "the time of a deleted node's pod runs on"},
 
-		{"same moment", "x:3", "0 taints x; 0 pod x:5", "0 Started 3; 0 Cancelled; 0 Started 5; 5 Deleted", Options{}, "created at exactly now: replaced"},
-		{"same moment zero", "x:3", "0 taints x; 0 pod x:0", "0 Started 3; 0 Cancelled; 0 Deleted", Options{}, "created at exactly now: replaced by now"},
-		{"pod deleted", "x:3", "0 taints x; 1 delete pod", "0 Started 3; 1 Cancelled", Options{}, "as any timer that is stopped"},
-		{"pod recreated", "x:3", "0 taints x; 1 new pod x:3", "0 Started 3; 1 Cancelled; 1 Started 4; 4 Deleted", Options{}, "another UID is another pod"},
-		{"bound to tainted node", "x:3", "0 taints x; 0 delete pod; 2 pod x:3", "0 Started 3; 0 Cancelled; 2 Started 5; 5 Deleted", Options{}, "counts from the pod"},
-		{"value changed", "x:3", "0 taints x=1; 1 taints x=2", "0 Started 3; 3 Deleted", Options{}, "evaluated again, kept"},
+		{"same moment", "x:3", "0 taints x; 0 pod x:5", "0 started 3; 0 cancelled; 0 started 5; 5 evicted", Options{}, "created at exactly now: replaced"},
+		{"same moment zero", "x:3", "0 taints x; 0 pod x:0", "0 started 3; 0 cancelled; 0 evicted", Options{}, "created at exactly now: replaced by now"},
+		{"pod deleted", "x:3", "0 taints x; 1 delete pod", "0 started 3; 1 cancelled", Options{}, "as any timer that is stopped"},
+		{"pod recreated", "x:3", "0 taints x; 1 new pod x:3", "0 started 3; 1 cancelled; 1 started 4; 4 evicted", Options{}, "another UID is another pod"},
+		{"bound to tainted node", "x:3", "0 taints x; 0 delete pod; 2 pod x:3", "0 started 3; 0 cancelled; 2 started 5; 5 evicted", Options{}, "counts from the pod"},
+		{"value changed", "x:3", "0 taints x=1; 1 taints x=2", "0 started 3; 3 evicted", Options{}, "evaluated again, kept"},
 		{"huge", "x:10000000000", "0 taints x", "", Options{}, "beyond a Duration: for ever"},
-		{"not removed in time", "x:3", "0 taints x; 3 taints -", "0 Started 3; 3 Deleted", Options{}, "due at exactly now"},
-		{"after deletion of node", "x:3", "0 taints x; 1 delete node; 2 pod x:inf", "0 Started 3; 3 Deleted", Options{}, "node unknown: the timer stays"},
+		{"not removed in time", "x:3", "0 taints x; 3 taints -", "0 started 3; 3 evicted", Options{}, "due at exactly now"},
+		{"after deletion of node", "x:3", "0 taints x; 1 delete node; 2 pod x:inf", "0 started 3; 3 evicted", Options{}, "node unknown: the timer stays"},
 
-		{"recompute shorter", "x:5", "0 taints x; 1 pod x:2", "0 Started 5; 1 Moved 2; 2 Deleted", recompute, "start plus the new limit"},
-		{"recompute longer", "x:3", "0 taints x; 1 pod x:6", "0 Started 3; 1 Moved 6; 6 Deleted", recompute, "start plus the new limit"},
-		{"recompute past", "x:5", "0 taints x; 3 pod x:2", "0 Started 5; 3 Cancelled; 3 Deleted", recompute, "the new time is over"},
-		{"recompute taint gone", "x:3 y:6", "0 taints x y; 1 taints y", "0 Started 3; 1 Moved 6; 6 Deleted", recompute, "the limit that is left"},
-		{"recompute same", "x:3", "0 taints x=1; 1 taints x=2", "0 Started 3; 3 Deleted", recompute, "nothing moves"},
+		{"recompute shorter", "x:5", "0 taints x; 1 pod x:2", "0 started 5; 1 moved 2; 2 evicted", recompute, "start plus the new limit"},
+		{"recompute longer", "x:3", "0 taints x; 1 pod x:6", "0 started 3; 1 moved 6; 6 evicted", recompute, "start plus the new limit"},
+		{"recompute past", "x:5", "0 taints x; 3 pod x:2", "0 started 5; 3 cancelled; 3 evicted", recompute, "the new time is over"},
+		{"recompute taint gone", "x:3 y:6", "0 taints x y; 1 taints y", "0 started 3; 1 moved 6; 6 evicted", recompute, "the limit that is left"},
+		{"recompute same", "x:3", "0 taints x=1; 1 taints x=2", "0 started 3; 3 evicted", recompute, "nothing moves"},
 	}
 	testkit.Run(t, cases, func(t *testing.T, c test) {
 		require.Equal(t, c.want, play(t, c.tolerations, c.script, 20000, c.o))
@@ -199,7 +199,7 @@ func TestTimeAdded(t *testing.T) {
 	t.Run("option", func(t *testing.T) {
 		timers := NewTimers(Options{UseTimeAdded: true})
 		timers.SetNode(nodeWith("n", added), start)
-		require.Equal(t, Deleted, timers.SetPod(pod, start)[0].Kind, "the time is over")
+		require.Equal(t, EntryEvicted, timers.SetPod(pod, start)[0].What, "the time is over")
 		late := podOn("n", "q", tolerationsOf("x:3700"))
 		require.Equal(t, at(100), timers.SetPod(late, start)[0].Fire, "counted from TimeAdded")
 		restarted := NewTimers(Options{UseTimeAdded: true})
@@ -249,21 +249,20 @@ func TestNobodyIsExempt(t *testing.T) {
 		change(p)
 		actions := timers.SetPod(p, start)
 		require.Len(t, actions, 1, name)
-		require.Equal(t, Deleted, actions[0].Kind, name)
+		require.Equal(t, EntryEvicted, actions[0].What, name)
 	}
 }
 
 func TestTexts(t *testing.T) {
-	a := Action{Kind: Cancelled, Pod: types.NamespacedName{Namespace: "ns", Name: "p"}}
+	a := Action{What: EntryCancelled, Pod: types.NamespacedName{Namespace: "ns", Name: "p"}}
 	require.Equal(t, "Cancelling deletion of Pod ns/p", a.Event())
-	a.Kind = Deleted
+	a.What = EntryEvicted
 	require.Equal(t, "Marking for deletion Pod ns/p", a.Event())
 	require.Equal(t, v1.PodCondition{Type: "DisruptionTarget", Status: "True", Reason: "DeletionByTaintManager",
 		Message: "Taint manager: deleting due to NoExecute taint"}, a.Condition())
-	a.Kind = Started
+	a.What = EntryStarted
 	require.Empty(t, a.Event())
 	require.Equal(t, "TaintManagerEviction", EventReason)
-	require.Equal(t, "Moved ActionKind(0)", Moved.String()+" "+ActionKind(0).String())
 }
 
 // TestOrder: pods of one node are evaluated by namespace and name, and timers of one moment end in that order.

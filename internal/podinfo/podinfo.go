@@ -79,3 +79,14 @@ func Observed(pod *v1.Pod) *v1.Pod {
 	c.Status.Conditions = append(slices.Clone(pod.Status.Conditions), v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
 	return &c
 }
+
+// Sidecar reports whether an init container keeps running beside the containers: its restart policy is Always. A nil container
+// is no sidecar.
+func Sidecar(c *v1.Container) bool {
+	return c != nil && c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+}
+
+// LocalVolume reports whether the kubelet makes a volume on the node, or finds it there.
+func LocalVolume(v *v1.VolumeSource) bool {
+	return v.EmptyDir != nil || v.ConfigMap != nil || v.Secret != nil || v.Projected != nil || v.DownwardAPI != nil || v.HostPath != nil
+}

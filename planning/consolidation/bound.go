@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
@@ -190,7 +191,7 @@ func (b *bounder) restrictions() (all []*restriction) {
 	var buffer []byte
 	for id := range b.loads {
 		pod := b.loads[id].old
-		buffer = affinity.AppendNodeKey(buffer[:0], pod)
+		buffer = podkey.NodeAffinity(buffer[:0], pod)
 		buffer = key.Len(buffer, len(pod.Spec.Tolerations))
 		for _, t := range pod.Spec.Tolerations {
 			buffer = key.Text(key.Text(key.Text(key.Text(buffer, t.Key), string(t.Operator)), t.Value), string(t.Effect))

@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/spread"
 )
 
@@ -52,7 +53,7 @@ func (p *Planner) readRules() {
 				continue
 			}
 			rep := strict(pod)
-			buffer = affinity.AppendNodeKey(affinity.AppendPodKey(spread.AppendKey(buffer[:0], rep), rep), rep)
+			buffer = podkey.NodeAffinity(podkey.PodAffinity(podkey.Spread(buffer[:0], rep), rep), rep)
 			id, ok := byKey[string(buffer)]
 			if !ok {
 				id = -1

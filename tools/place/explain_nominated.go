@@ -9,8 +9,8 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
-	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/tools/internal/must"
 )
@@ -43,7 +43,7 @@ func (x *simulation) asks(pod *v1.Pod, c *cluster.Snapshot) (q *asked, err error
 	q = &asked{pod: pod, cluster: c, profile: profile, plan: plan, with: c, scored: profile, tabled: plan, nominated: map[int][]*v1.Pod{}, waiting: x.w.beside(pod)}
 	for slot := range c.Len() {
 		if n := c.Node(slot); n != nil {
-			if pods := queue.Counted(x.w.s.Queue().NominatedFor(n.Name), pod); len(pods) > 0 {
+			if pods := filter.Nominated(pod, x.w.s.Queue().NominatedFor(n.Name)); len(pods) > 0 {
 				q.nominated[slot] = pods
 			}
 		}

@@ -93,7 +93,7 @@ func newWorld(seed uint64, reversed bool) *world {
 
 // begun are types of which every world has a value from its begin: few functions return or take one.
 var begun = []reflect.Type{
-	reflect.TypeFor[admission.TolerationRestriction](), reflect.TypeFor[overhead.Phase](), reflect.TypeFor[overhead.Part](), reflect.TypeFor[taint.ActionKind](),
+	reflect.TypeFor[admission.TolerationRestriction](), reflect.TypeFor[overhead.Phase](), reflect.TypeFor[overhead.Part](),
 	reflect.TypeFor[taint.Action](), reflect.TypeFor[taint.Config](), reflect.TypeFor[taint.Timeline](), reflect.TypeFor[kubelet.Admission](), reflect.TypeFor[filter.Message](), reflect.TypeFor[filter.Code](),
 	reflect.TypeFor[filter.Search](), reflect.TypeFor[placement.PluginArgs](), reflect.TypeFor[placement.NodeReport](), reflect.TypeFor[failures.Headroom](),
 	reflect.TypeFor[failures.Workload](), reflect.TypeFor[failures.Result](), reflect.TypeFor[workload.Waiting](), reflect.TypeFor[preemption.CandidateArgs](),

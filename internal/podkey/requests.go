@@ -1,4 +1,4 @@
-package overhead
+package podkey
 
 import (
 	v1 "k8s.io/api/core/v1"
@@ -6,13 +6,9 @@ import (
 	"github.com/podberth/podberth/internal/key"
 )
 
-// AppendKey appends everything that determines what an incoming pod asks for: requests and limits of its containers, which
-// init containers keep running, spec.resources and spec.overhead. Pods with equal keys ask for the same. Images, commands
-// and the status are not part of the key. A nil pod has the key of a pod without containers.
-func AppendKey(dst []byte, pod *v1.Pod) []byte {
-	if pod == nil {
-		pod = &v1.Pod{}
-	}
+// Requests appends what determines what a pod asks for: requests and limits of its containers, which init containers keep running,
+// spec.resources and spec.overhead. Images, commands and the status are not part of the key.
+func Requests(dst []byte, pod *v1.Pod) []byte {
 	dst = appendContainers(dst, pod.Spec.Containers)
 	dst = appendContainers(dst, pod.Spec.InitContainers)
 	dst = key.Resources(dst, pod.Spec.Overhead)

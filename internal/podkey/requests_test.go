@@ -1,4 +1,4 @@
-package overhead
+package podkey
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 )
 
 // Pods that ask for something else have other keys; what a pod does not ask with is no part of the key.
-func TestAppendKey(t *testing.T) {
+func TestRequests(t *testing.T) {
 	pods := []string{
 		"container a", "container a\ncontainer b", "container a\ninit i", "container a\nsidecar i",
 		"container a requests cpu=1", "container a limits cpu=1", "container a requests memory=1", "container a requests cpu=2",
@@ -20,7 +20,7 @@ func TestAppendKey(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for _, text := range pods {
-		k := string(AppendKey([]byte("before"), testkit.Containers(text)))
+		k := string(Requests([]byte("before"), testkit.Containers(text)))
 		require.Equal(t, "before", k[:6])
 		require.Empty(t, seen[k], "%q and %q", text, seen[k])
 		seen[k] = text
@@ -28,23 +28,8 @@ func TestAppendKey(t *testing.T) {
 	plain := testkit.Containers("container a requests cpu=1")
 	other := testkit.Containers("container b requests cpu=1\nstatus b requests cpu=2")
 	other.Spec.Containers[0].Image = "app"
-	require.Equal(t, AppendKey(nil, plain), AppendKey(nil, other), "names, images and the status do not count")
+	require.Equal(t, Requests(nil, plain), Requests(nil, other), "names, images and the status do not count")
 	bare := plain.DeepCopy()
 	bare.Spec.Containers = nil
-	require.Equal(t, AppendKey(nil, nil), AppendKey(nil, bare))
-}
-
-func TestPodLevelOnly(t *testing.T) {
-	require.Equal(t, "cpu=1,hugepages-2Mi=4Mi,memory=1", testkit.ShowResources(podLevelOnly(testkit.Resources("cpu=1,memory=1,ephemeral-storage=1,example.com/gpu=1,hugepages-2Mi=4Mi"))))
-}
-
-// cpu, memory and ephemeral storage come first, the others by name.
-func TestCompareNames(t *testing.T) {
-	order := []string{"cpu", "memory", "ephemeral-storage", "a.example/x", "b.example/x", "hugepages-2Mi"}
-	for i, a := range order {
-		for k, b := range order {
-			c := compareNames(v1.ResourceName(a), v1.ResourceName(b))
-			require.Equal(t, []bool{i < k, i == k, i > k}, []bool{c < 0, c == 0, c > 0}, "%s and %s", a, b)
-		}
-	}
+	require.Equal(t, Requests(nil, &v1.Pod{}), Requests(nil, bare))
 }
