@@ -146,11 +146,11 @@ func TestVerbsSideBySide(t *testing.T) {
 	again := input(t, shop)
 	for k := range 8 {
 		group.Go(func() {
-			if k == 0 { // the operator of the server reads the cluster again
-				errs <- handler.Set(again, nil)
-			}
 			x, objects := client(t, h.URL, true), client(t, h.URL, false)
 			for n := range 10 {
+				if k == 0 { // the operator of the server reads the cluster again
+					errs <- handler.Set(again, nil)
+				}
 				changed := nodesNamed("node-1", fmt.Sprintf("more-%d", n))
 				changed[0].Labels = map[string]string{"k": fmt.Sprint(k)}
 				_, err := objects.Filter(ctx, podAsking("1"), changed)
