@@ -357,7 +357,7 @@ func (x *town) fill() {
 
 // Of each planted fault the first sentence names the fault, and the first remedy undoes it or adds to the right pool.
 func TestPlanted(t *testing.T) {
-	for seed := range uint64(testkit.Rounds(10)) {
+	for seed := range uint64(testkit.Rounds(20)) {
 		x := newTown(seed)
 		require.Len(t, x.o.Nodes, townNodes)
 		require.Len(t, x.o.Pods, townPods)
