@@ -20,6 +20,11 @@ import (
 // nodeChanges lists the changes of a node that can matter to a pod.
 func (d *diagnosis) nodeChanges(slot, alike int) []*Change {
 	x := &nodeEdits{node: d.base.Node(slot), alike: alike, labelled: map[string]bool{}, law: d.law, facts: topologyKeys(d.pod)}
+	if csi, ok := cluster.List[*storagev1.CSINode](d.base).Get("", x.node.Name); ok { // a driver has told the kubelet the place of the node
+		for _, driver := range csi.Spec.Drivers {
+			x.facts = append(x.facts, driver.TopologyKeys...)
+		}
+	}
 	d.untaints(x)
 	d.recovers(x)
 	if x.node.Spec.Unschedulable {

@@ -1,10 +1,12 @@
 package diagnose
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -100,4 +102,18 @@ func TestTaintsOfNodes(t *testing.T) {
 func TestTopologyKeys(t *testing.T) {
 	pod := testkit.Pod("p").Labels("app=a").Spread(1, "rack", v1.ScheduleAnyway, "app=a").Spread(1, "zone", v1.DoNotSchedule, "app=a").Spread(2, "zone", v1.DoNotSchedule, "app=b").Obj()
 	require.Equal(t, []string{"zone"}, topologyKeys(pod))
+}
+
+// The labels by which a storage driver finds the place of a node are facts.
+func TestTopologyKeysOfDrivers(t *testing.T) {
+	for _, driver := range []string{"", "example.com/rack"} {
+		with := cluster.Objects{Nodes: []*v1.Node{testkit.Node("a").Label("example.com/rack", "r1").Capacity("cpu=1,pods=9").Obj(), testkit.Node("b").Capacity("cpu=1,pods=9").Obj()},
+			Pods:     []*v1.Pod{testkit.Pod("q").On("a").Request("cpu=1").Obj()},
+			CSINodes: []*storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "d", TopologyKeys: []string{driver}}}}}}}
+		s, err := cluster.New(with)
+		require.NoError(t, err)
+		d, err := Relax(Input{Snapshot: s}, testkit.Pod("p").Request("cpu=1").NodeSelector("example.com/rack=r1").Obj(), Options{})
+		require.NoError(t, err)
+		require.Equal(t, driver == "", slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Kind == Label }))
+	}
 }
