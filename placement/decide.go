@@ -132,7 +132,7 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 	if !ok {
 		return n.attempt, x, false
 	}
-	matter, ok := n.addOthers(&q, opened.Own())
+	matter, ok := n.addOthers(&q, &opened)
 	if !ok {
 		return n.attempt, x, false
 	}

@@ -23,12 +23,12 @@ func (n *asksNominated) decidedByOwn() bool {
 
 // addOthers adds to a question the nodes that only nominated pods make infeasible. matter reports whether a nomination matters to the pod.
 // addOthers reports false when the attempt decides without the engine: the pod is rejected before any node, or a plugin fails.
-func (n *asksNominated) addOthers(q *reuse.Question, own reuse.VerdictKey) (matter, ok bool) {
+func (n *asksNominated) addOthers(q *reuse.Question, opened *reuse.Opened) (matter, ok bool) {
 	o, p := &n.options, n.plan
 	if o.Nominated == nil {
 		return n.attempt != nil, true
 	}
-	if o.NominatedSlots != nil && own.Pods != "" && o.within == nil {
+	if own := opened.Own(); o.NominatedSlots != nil && own.Pods != "" && o.within == nil {
 		q.Without, matter, ok = p.holds.without(n, nominationsKind{own, podinfo.Priority(n.pod)}, p.log)
 		return matter || n.attempt != nil, ok
 	}

@@ -90,19 +90,19 @@ func (s *podKind) gather(dst []candidate) []candidate {
 // candidate appends a group if it has nodes with room and no static predicate rejects it. So many of the nodes in its heap are exceptions,
 // which do not count.
 func (s *podKind) candidate(dst []candidate, g *group, exceptions int32) []candidate {
-	c := candidate{g.class, g.count, g.top}
+	count, top := g.count, g.top
 	if s.rows != nil {
-		c.count = int32(len(g.heap)) - exceptions
+		count = int32(len(g.heap)) - exceptions
 	}
-	if c.count == 0 || s.verdict(g).Verdict != 0 {
+	if count == 0 || s.verdict(g).Verdict != 0 {
 		return dst
 	}
 	if s.rows != nil {
-		if c.top = g.heap[0]; exceptions > 0 && s.exceptions.has(c.top.Slot) {
-			c.top = g.heap.Best(heap.Skip{Marked: s.exceptions.of}, &s.engine.buffers.frontier)
+		if top = g.heap[0]; exceptions > 0 && s.exceptions.has(top.Slot) {
+			top = g.heap.Best(heap.Skip{Marked: s.exceptions.of}, &s.engine.buffers.frontier)
 		}
 	}
-	return append(dst, c)
+	return append(dst, candidate{g.class, count, top})
 }
 
 // scan checks the rows of the nodes for one pod, by boxes where the plugins answer about boxes. It writes into each group how many

@@ -80,6 +80,7 @@ type buffers struct {
 	groups, feasible []candidate
 	frontier         heap.Heap
 	raw, add         []int64
+	ignored          []bool
 	slots, counts    []int32
 	foundNodes       []foundNode
 	tied             []uint64

@@ -70,14 +70,19 @@ func (s *podKind) countPods(n *news) bool {
 
 // apply applies one event to the states.
 func (s *podKind) apply(e *cluster.Event) {
-	count := func(counters []hooks.Counter) bool {
-		for _, m := range counters {
-			m(int(e.Node), e.N)
-		}
-		return counters != nil
+	counters := s.effects.ofSet(s, e.Set)
+	for _, count := range counters {
+		count(int(e.Node), e.N)
 	}
-	moved := count(s.effects.ofSet(s, e.Set))
-	if e.Terms >= 0 && count(s.effects.ofTerms(s, e.Terms)) || moved {
+	moved := counters != nil
+	if e.Terms >= 0 {
+		counters = s.effects.ofTerms(s, e.Terms)
+		for _, count := range counters {
+			count(int(e.Node), e.N)
+		}
+		moved = moved || counters != nil
+	}
+	if moved {
 		s.recounted = append(s.recounted, e.Node)
 		s.engine.stateChanges++
 		s.statesChanged = s.engine.stateChanges
@@ -127,26 +132,38 @@ func (x *effects) none(e *cluster.Event) bool {
 
 // ofSet returns what the pods of a pod set do to the states; nil: nothing.
 func (x *effects) ofSet(s *podKind, id int32) []hooks.Counter {
-	if counters, known := x.known(x.sets, id); known {
+	counters, known := x.known(x.sets, id)
+	if known {
 		return counters
 	}
 	rep, _, _ := s.engine.log.PodSet(id)
-	return x.learn(&x.sets, id, s, func(c *counted) hooks.Counter { return c.state.OfSet(rep) })
+	for k := range s.counted {
+		if c := s.counted[k].state.OfSet(rep); c != nil {
+			counters = append(counters, c)
+		}
+	}
+	x.sets = x.learn(x.sets, id, counters)
+	return counters
 }
 
 // ofTerms returns what the terms of the pods of a term set do to the states; nil: nothing. A shared kind ignores a new term
 // set that matches a pod: such a pod has another key and does not use the kind.
 func (x *effects) ofTerms(s *podKind, id int32) []hooks.Counter {
-	if counters, known := x.known(x.terms, id); known {
+	counters, known := x.known(x.terms, id)
+	if known {
 		return counters
 	}
 	rep, _, _ := s.engine.log.TermSet(id)
-	return x.learn(&x.terms, id, s, func(c *counted) hooks.Counter {
-		if s.shared && !c.compiled.Matched(id) {
-			return nil
+	for k := range s.counted {
+		if s.shared && !s.counted[k].compiled.Matched(id) {
+			continue
 		}
-		return c.state.OfTerms(id, rep)
-	})
+		if c := s.counted[k].state.OfTerms(id, rep); c != nil {
+			counters = append(counters, c)
+		}
+	}
+	x.terms = x.learn(x.terms, id, counters)
+	return counters
 }
 
 // known returns the counters of an id, and false when the states must be asked.
@@ -160,21 +177,15 @@ func (x *effects) known(list []int32, id int32) ([]hooks.Counter, bool) {
 	return nil, true
 }
 
-// learn asks the states for the counters of an id.
-func (x *effects) learn(list *[]int32, id int32, s *podKind, ask func(*counted) hooks.Counter) []hooks.Counter {
-	for int(id) >= len(*list) {
-		*list = append(*list, 0)
+// learn keeps the counters of an id in a list.
+func (x *effects) learn(list []int32, id int32, counters []hooks.Counter) []int32 {
+	for int(id) >= len(list) {
+		list = append(list, 0)
 	}
-	(*list)[id] = -1
-	var counters []hooks.Counter
-	for k := range s.counted {
-		if c := ask(&s.counted[k]); c != nil {
-			counters = append(counters, c)
-		}
-	}
+	list[id] = -1
 	if counters != nil {
 		x.counters = append(x.counters, counters)
-		(*list)[id] = int32(len(x.counters))
+		list[id] = int32(len(x.counters))
 	}
-	return counters
+	return list
 }

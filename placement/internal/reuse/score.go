@@ -13,7 +13,8 @@ func (s *podKind) scoresOf(groups []candidate) ([]int64, bool) {
 	b := &s.engine.buffers
 	b.add = append(b.add[:0], make([]int64, len(groups))...)
 	b.raw = append(b.raw[:0], b.add...)
-	add, raw := b.add, b.raw
+	b.ignored = append(b.ignored[:0], make([]bool, len(groups))...)
+	add, raw, ignored := b.add[:len(groups)], b.raw[:len(groups)], b.ignored[:len(groups)]
 	for k := range s.scorers {
 		x := &s.scorers[k]
 		if x.Weigher != nil {
@@ -32,12 +33,12 @@ func (s *podKind) scoresOf(groups []candidate) ([]int64, bool) {
 			} else {
 				raw[j] = x.Raw(i)
 			}
-			if !x.Ignored(i) {
+			if ignored[j] = x.Ignored(i); !ignored[j] {
 				lo, hi = min(lo, raw[j]), max(hi, raw[j])
 			}
 		}
 		for j := range groups {
-			if x.Ignored(int(groups[j].top.Slot)) {
+			if ignored[j] {
 				continue
 			}
 			n := raw[j]
