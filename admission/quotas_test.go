@@ -84,6 +84,22 @@ func TestQuotasRelease(t *testing.T) {
 	(*Quotas)(nil).Refund(elsewhere)
 }
 
+// A larger quota takes more, keeps its other amounts, and leaves the object and other copies alone.
+func TestQuotasRaise(t *testing.T) {
+	q := quotaOf("q", map[v1.ResourceName]string{"requests.cpu": "4", "pods": "2"})
+	left := NewQuotas([]*v1.ResourceQuota{q, quotaOf("none", nil)}, []*v1.Pod{podAsking("there", "4")}, testkit.Epoch, release.Current)
+	larger := left.Clone()
+	larger.Raise("default", "q", testkit.Resources("requests.cpu=8"))
+	larger.Raise("default", "none", testkit.Resources("pods=9"))
+	larger.Raise("default", "other", testkit.Resources("requests.cpu=0"))
+	larger.Raise("elsewhere", "q", testkit.Resources("requests.cpu=0"))
+	require.NoError(t, larger.Charge(podAsking("next", "4")))
+	require.ErrorContains(t, larger.Charge(podAsking("third", "0")), "limited: pods=2")
+	require.Error(t, left.Charge(podAsking("next", "4")))
+	require.Equal(t, "4", q.Spec.Hard.Name("requests.cpu", resource.DecimalSI).String())
+	(*Quotas)(nil).Raise("default", "q", nil)
+}
+
 // A copy of the quotas has their clock: a pod that should be gone is charged nothing there either.
 func TestQuotasKeepTheTime(t *testing.T) {
 	q := quotaOf("q", map[v1.ResourceName]string{"requests.cpu": "4"})

@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
@@ -150,40 +149,28 @@ func (x *refused) change(kind Kind, path, from, to string) Change {
 	return Change{Kind: kind, Object: x.owner.String(), Path: path, From: from, To: to, Again: x.owner.again, pod: x.pods[0]}
 }
 
-// ofQuota fills in the cause of a quota that is used up. The remedies are lower amounts, and a quota that is large enough for all the pods, in each amount.
+// ofQuota fills in the cause of a quota that is used up. The remedies are lower amounts, and quotas that are large enough for all the pods, in each amount.
 func (x *refused) ofQuota(cause *Cause, m []string) {
-	over, used, hard := strings.Split(m[2], ","), strings.Split(m[3], ","), strings.Split(m[4], ",")
-	if len(used) != len(over) || len(hard) != len(over) {
-		return
-	}
-	var raise []Change
+	list := spentOf(m)
 	var lower []shortOf
-	for k := range over {
-		name, asked, _ := strings.Cut(over[k], "=")
-		_, has, _ := strings.Cut(used[k], "=")
-		_, most, _ := strings.Cut(hard[k], "=")
+	for k, s := range list {
 		if k == 0 {
-			cause.Object, cause.Field, cause.Wanted, cause.Found = "ResourceQuota "+x.pods[0].Namespace+"/"+m[1], "spec.hard["+name+"]", asked, has+" of "+most+" used"
-			cause.Text = fmt.Sprintf("quota %s: ", m[1])
+			cause.Object, cause.Field, cause.Wanted, cause.Found = "ResourceQuota "+x.pods[0].Namespace+"/"+s.quota, "spec.hard["+s.name+"]", s.texts[0], s.texts[1]+" of "+s.texts[2]+" used"
+			cause.Text = fmt.Sprintf("quota %s: ", s.quota)
 		} else {
 			cause.Text += "; "
 		}
-		cause.Text += fmt.Sprintf("%s %s of %s used, asks for %s", name, has, most, asked)
-		sum, err := resource.ParseQuantity(has)
-		more, err2 := resource.ParseQuantity(asked)
-		all, err3 := resource.ParseQuantity(most)
-		if err != nil || err2 != nil || err3 != nil {
-			return
-		}
-		lower = append(lower, shortOf{name, more.DeepCopy(), all})
-		lower[k].left.Sub(sum)
-		more.Mul(int64(x.count()))
-		sum.Add(more)
-		raise = append(raise, Change{Kind: RaiseBudget, Object: cause.Object, Path: "spec.hard[" + name + "]", From: most, To: sum.String()})
+		cause.Text += fmt.Sprintf("%s %s of %s used, asks for %s", s.name, s.texts[1], s.texts[2], s.texts[0])
+		left := s.hard.DeepCopy()
+		left.Sub(s.used)
+		lower = append(lower, shortOf{s.name, s.asked, left})
+	}
+	if len(list) == 0 {
+		return
 	}
 	cause.Not = "a higher priority: no pod gives way to one that does not exist"
 	x.lowered(lower)
-	x.goes(raise)
+	x.raised(list)
 	x.fewer(cause)
 }
 
@@ -195,20 +182,21 @@ func (x *refused) accepts(changes []Change) bool {
 	if x.in.Accept == nil {
 		return true
 	}
-	if x.count() > mostQueued {
-		return false
-	}
-	var pods []*v1.Pod
+	return x.count() <= mostQueued && x.in.Accept(x.all(changes), nil) == nil
+}
+
+// all returns the pods with changes, each as often as Input.More says, at most mostQueued.
+func (x *refused) all(changes []Change) (out []*v1.Pod) {
 	for _, p := range x.pods {
 		n := 1
 		if x.in.More != nil {
 			n += x.in.More(p)
 		}
-		for range n {
-			pods = append(pods, edited(p, changes))
+		for range min(n, mostQueued-len(out)) {
+			out = append(out, edited(p, changes))
 		}
 	}
-	return x.in.Accept(pods) == nil
+	return out
 }
 
 // begin returns the question about the first refused pod. The refused pods are tried after pending pods of the same or a higher priority.

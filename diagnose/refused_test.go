@@ -159,9 +159,9 @@ func TestDemands(t *testing.T) {
 		p.Spec.Containers[0].Name = "c"
 		return p
 	}
-	judge := func(cpu, memory string) func(pods []*v1.Pod) error {
+	judge := func(cpu, memory string) func(pods []*v1.Pod, raised map[string]v1.ResourceList) error {
 		q := &v1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "team"}, Spec: v1.ResourceQuotaSpec{Hard: testkit.Resources("requests.cpu=" + cpu + ",limits.memory=" + memory)}}
-		return func(pods []*v1.Pod) error {
+		return func(pods []*v1.Pod, _ map[string]v1.ResourceList) error {
 			left := admission.NewQuotas([]*v1.ResourceQuota{q}, nil, testkit.Epoch, release.Current)
 			for _, p := range pods {
 				if err := left.Charge(p); err != nil {
@@ -173,14 +173,14 @@ func TestDemands(t *testing.T) {
 	}
 	type test struct {
 		name, why string
-		accept    func(pods []*v1.Pod) error
+		accept    func(pods []*v1.Pod, raised map[string]v1.ResourceList) error
 		more      int
 		do        string
 	}
 	const set = "ReplicaSet default/web: set spec.template.spec.containers[0].resources.limits.memory, at most %s; set spec.template.spec.containers[0].resources.requests.cpu, at most %s: then %d of %d run"
 	testkit.Run(t, []test{
 		{"nobody knows", "the text has no numbers", nil, 0, ""},
-		{"it takes them", "the quota is not of the input", func([]*v1.Pod) error { return nil }, 0, ""},
+		{"it takes them", "the quota is not of the input", func([]*v1.Pod, map[string]v1.ResourceList) error { return nil }, 0, ""},
 		{"the quota ends it", "two pods share what is left", judge("3", "3Gi"), 0, fmt.Sprintf(set, "1536Mi", "1500m", 2, 2)},
 		{"counted pods", "four pods share it", judge("3", "3Gi"), 2, fmt.Sprintf(set, "768Mi", "750m", 2, 4)},
 		{"the nodes end it", "the node has four cpu for two pods", judge("64", "64Gi"), 0, fmt.Sprintf(set, "4224Mi", "2", 2, 2)},
@@ -244,7 +244,7 @@ func TestRefusedTwice(t *testing.T) {
 	p := testkit.Pod("p").Request("cpu=1").Obj()
 	p.Spec.PriorityClassName = "higj"
 	for _, quota := range []error{nil, fmt.Errorf("exceeded quota")} {
-		in := Input{Snapshot: s, Accept: func(pods []*v1.Pod) error {
+		in := Input{Snapshot: s, Accept: func(pods []*v1.Pod, _ map[string]v1.ResourceList) error {
 			require.Equal(t, "high", pods[0].Spec.PriorityClassName)
 			return quota
 		}}
@@ -253,4 +253,59 @@ func TestRefusedTwice(t *testing.T) {
 		require.Equal(t, "there is no PriorityClass higj; near: high", cause.Text)
 		require.Len(t, list, map[bool]int{true: 1}[quota == nil])
 	}
+}
+
+// A larger quota is no remedy while another quota of the namespace refuses the pods: it becomes larger too, for the pods that it has no room for.
+func TestRaisedQuotas(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=64,memory=64Gi,pods=100").Obj()}})
+	require.NoError(t, err)
+	pod := func(name string) *v1.Pod {
+		return testkit.Pod(name).Owner("apps/v1", "ReplicaSet", "web").Request("cpu=4,memory=1Gi").Obj()
+	}
+	quota := func(name string, hard, used v1.ResourceList) *v1.ResourceQuota {
+		return &v1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1.ResourceQuotaSpec{Hard: hard}, Status: v1.ResourceQuotaStatus{Hard: hard, Used: used}}
+	}
+	list := testkit.Resources
+	first := quota("team", list("requests.cpu=10"), list("requests.cpu=9"))
+	type test struct {
+		name, why string
+		quotas    []*v1.ResourceQuota
+		more      int
+		bad       error
+		do        string
+	}
+	testkit.Run(t, []test{
+		{"one quota", "it is large enough then", nil, 0, nil, "ResourceQuota default/team: spec.hard[requests.cpu] from 10 to 17: then 2 of 2 run"},
+		{"a second one is full", "it refuses the first pod", []*v1.ResourceQuota{quota("zoo", list("pods=3"), list("pods=3"))}, 0, nil,
+			"ResourceQuota default/team: spec.hard[requests.cpu] from 10 to 17; ResourceQuota default/zoo: spec.hard[pods] from 3 to 5: then 2 of 2 run"},
+		{"a second one has room for one", "it refuses the second pod", []*v1.ResourceQuota{quota("zoo", list("pods=4"), list("pods=3"))}, 0, nil,
+			"ResourceQuota default/team: spec.hard[requests.cpu] from 10 to 17; ResourceQuota default/zoo: spec.hard[pods] from 4 to 5: then 2 of 2 run"},
+		{"three quotas", "each in its turn", []*v1.ResourceQuota{quota("zoo", list("pods=4"), list("pods=3")), quota("yak", list("requests.memory=2Gi"), list("requests.memory=1Gi"))}, 2, nil,
+			"ResourceQuota default/team: spec.hard[requests.cpu] from 10 to 25; ResourceQuota default/yak: spec.hard[requests.memory] from 2Gi to 5Gi; ResourceQuota default/zoo: spec.hard[pods] from 4 to 7: then 2 of 4 run"},
+		{"something else", "no quota helps", nil, 0, fmt.Errorf("maximum cpu usage per Pod is 2, but request is 4"), ""},
+	}, func(t *testing.T, c test) {
+		judge := func(pods []*v1.Pod, raised map[string]v1.ResourceList) error {
+			left := admission.NewQuotas(append([]*v1.ResourceQuota{first}, c.quotas...), nil, testkit.Epoch, release.Current)
+			for name, hard := range raised {
+				left.Raise("default", name, hard)
+			}
+			for _, p := range pods {
+				if err := left.Charge(p); err != nil {
+					return err
+				}
+			}
+			return c.bad
+		}
+		in := Input{Snapshot: s, Accept: judge, More: func(p *v1.Pod) int {
+			if p.Name == "web-2" {
+				return c.more
+			}
+			return 0
+		}}
+		const text = `pods "web-1" is forbidden: exceeded quota: team, requested: requests.cpu=4, used: requests.cpu=9, limited: requests.cpu=10`
+		_, remedies, err := Refused(in, pod("web-1"), text, pod("web-2"))
+		require.NoError(t, err)
+		require.Equal(t, c.do, remedyTexts(remedies))
+		require.Equal(t, list("requests.cpu=10"), first.Spec.Hard, "the quota stays")
+	})
 }

@@ -33,9 +33,10 @@ type Input struct {
 	More func(pod *v1.Pod) int
 	// Autoscalers say how many pods owners may have. A nil one is none.
 	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
-	// Accept returns the error with which the API server refuses one of some new pods that come one after the other, nil when it takes all. It must not
-	// change the pods. [Refused] asks it about pods with other amounts; nil: what the text says decides.
-	Accept func(pods []*v1.Pod) error
+	// Accept returns the error with which the API server refuses one of some new pods that come one after the other, nil when it takes all. raised has
+	// larger spec.hard of quotas of the pods' namespace, by quota; nil: none. It must change neither. [Refused] asks it about pods with other amounts, and
+	// about larger quotas; nil: what the text says decides.
+	Accept func(pods []*v1.Pod, raised map[string]v1.ResourceList) error
 	// RuntimeClasses are those that there are: Refused names them. A nil one is none.
 	RuntimeClasses []*nodev1.RuntimeClass
 	// Stop ends a call when it returns true: the answer has what is known by then, and its Cut is "stop". It is asked before each decision.

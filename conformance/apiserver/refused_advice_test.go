@@ -42,7 +42,7 @@ func TestAdviceOfRefusedPodsIsAccepted(t *testing.T) {
 		s, err := cluster.New(c.Objects)
 		require.NoError(t, err)
 		_, remedies, err := diagnose.Refused(diagnose.Input{Snapshot: s, Pending: c.Pending, RuntimeClasses: refused.Cluster.RuntimeClasses,
-			Accept: func(pods []*v1.Pod) error { return refused.Accept(pods, nil) }}, refused.Pods[0], refused.Text, refused.Pods[1:]...)
+			Accept: refused.Accept}, refused.Pods[0], refused.Text, refused.Pods[1:]...)
 		require.NoError(t, err)
 		refusals++
 		for _, r := range remedies {

@@ -40,7 +40,7 @@ func TestRemediesOfRefusedPods(t *testing.T) {
 		s, err := cluster.New(c.Objects)
 		must(t, err)
 		_, remedies, err := diagnose.Refused(diagnose.Input{Snapshot: s, Pending: c.Pending, RuntimeClasses: refused.Cluster.RuntimeClasses,
-			Accept: func(pods []*v1.Pod) error { return refused.Accept(pods, nil) }}, refused.Pods[0], refused.Text, refused.Pods[1:]...)
+			Accept: refused.Accept}, refused.Pods[0], refused.Text, refused.Pods[1:]...)
 		must(t, err)
 		refusals++
 		for _, r := range remedies {
@@ -97,7 +97,7 @@ func TestRemediesOfRefusedPods(t *testing.T) {
 }
 
 // raised returns the hard amounts of a quota after changes; nil for no quota.
-func raised(q *v1.ResourceQuota, changes []diagnose.Change) v1.ResourceList {
+func raised(q *v1.ResourceQuota, changes []diagnose.Change) map[string]v1.ResourceList {
 	if q == nil {
 		return nil
 	}
@@ -107,5 +107,5 @@ func raised(q *v1.ResourceQuota, changes []diagnose.Change) v1.ResourceList {
 			hard[v1.ResourceName(strings.TrimSuffix(strings.TrimPrefix(x.Path, "spec.hard["), "]"))] = resource.MustParse(x.To)
 		}
 	}
-	return hard
+	return map[string]v1.ResourceList{q.Name: hard}
 }

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
 	"strings"
@@ -27,15 +28,13 @@ type Refusal struct {
 	pods []*v1.Pod // that use quota
 }
 
-// Accept returns the first error of the API server about new pods that come one after the other, when the quota has the hard amounts, or those that it
-// has for nil.
-func (r *Refusal) Accept(pods []*v1.Pod, hard v1.ResourceList) error {
+// Accept returns the first error of the API server about new pods that come one after the other, when the quota has the hard amounts under its name
+// beside those that it keeps.
+func (r *Refusal) Accept(pods []*v1.Pod, raised map[string]v1.ResourceList) error {
 	var quotas []*v1.ResourceQuota
 	if r.Quota != nil {
 		q := r.Quota.DeepCopy()
-		if hard != nil {
-			q.Spec.Hard = hard
-		}
+		maps.Copy(q.Spec.Hard, raised[q.Name])
 		quotas = append(quotas, q)
 	}
 	left := admission.NewQuotas(quotas, r.pods, Now, release.Current)

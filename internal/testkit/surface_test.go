@@ -21,7 +21,7 @@ type surface struct {
 
 // largest has the names that each package may export. A change that needs more raises the row, and CHANGELOG.md says why.
 var largest = map[string]int{
-	"admission":              42,
+	"admission":              43,
 	"affinity":               26,
 	"cluster":                61,
 	"devices":                75,

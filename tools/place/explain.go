@@ -151,7 +151,7 @@ func (x *simulation) whyRefused(e *explanation, r dump.Refusal, c *cluster.Snaps
 }
 
 // accepts returns whether the API server takes new pods that come after those that it has taken.
-func (x *simulation) accepts() func(pods []*v1.Pod) error {
+func (x *simulation) accepts() func(pods []*v1.Pod, raised map[string]v1.ResourceList) error {
 	w := x.w
 	quotas := w.gate.Quotas
 	if !x.o.admit { // the gate has charged nothing
@@ -161,8 +161,11 @@ func (x *simulation) accepts() func(pods []*v1.Pod) error {
 		}
 		quotas = w.objects.Gate(dump.Checks{Options: x.o.admission, Whole: true, New: func(p *v1.Pod) bool { return refused[p] }, Now: w.now}).Quotas
 	}
-	return func(pods []*v1.Pod) error {
+	return func(pods []*v1.Pod, raised map[string]v1.ResourceList) error {
 		left := quotas.Clone()
+		for name, hard := range raised {
+			left.Raise(pods[0].Namespace, name, hard)
+		}
 		for _, p := range pods {
 			if _, _, err := admission.Accept(p, w.objects.Admission(), left, x.o.admission); err != nil {
 				return err

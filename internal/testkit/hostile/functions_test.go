@@ -387,6 +387,7 @@ var notCalled = map[string]string{
 	"admission.Quotas.Charge":                few,
 	"admission.Quotas.Clone":                 few,
 	"admission.Quotas.Limits":                few,
+	"admission.Quotas.Raise":                 few,
 	"admission.Quotas.Refund":                few,
 	"admission.Template":                     few,
 	"admission.WithDefaultClass":             few,
