@@ -67,6 +67,10 @@ var taintRows = []taintRow{
 		"nodes of a spot pool may be taken away at any time", "%s is of a spot pool", ""},
 }
 
+// startupRow is of taints that no key tells: the startupTaints of a NodePool, which the annotation of a node lists.
+var startupRow = taintRow{kind: agent, of: causeStarting, why: "an agent removes it when the node can run pods", says: "%s is still starting",
+	cure: "look at the agent's pod on %s (it lifts the taint when it is ready)"}
+
 const (
 	roleControlPlane = "node-role.kubernetes.io/control-plane"
 	roleMaster       = "node-role.kubernetes.io/master"

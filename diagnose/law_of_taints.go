@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/diagnose/near"
+	"github.com/podberth/podberth/internal/nodepool"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 )
@@ -19,6 +20,9 @@ func rowOf(n *v1.Node, t v1.Taint) taintRow {
 		if matches(r.keys, t.Key) && (r.kind != spot || t.Value != "regular" && t.Value != "standard") {
 			return r
 		}
+	}
+	if nodepool.OfAgent(n, t) {
+		return startupRow
 	}
 	if quarantined(n, t.Key) {
 		return taintRow{kind: agent, of: causeNotReady, why: whyQuarantine, says: "%s is in quarantine by " + t.Key, cure: "repair %s"}

@@ -57,6 +57,9 @@ func (d *diagnosis) representatives(verdicts [][]uint32) []representative {
 		for _, t := range d.base.Node(i).Spec.Taints {
 			if keepsOff(d.pod, t) {
 				b.WriteString(t.ToString())
+				if rowOf(d.base.Node(i), t).kind == agent { // the same taint may be of a pool elsewhere
+					b.WriteString("!")
+				}
 				if marks++; t.Key != v1.TaintNodeUnschedulable {
 					marks++
 				}

@@ -22,7 +22,7 @@ import (
 func (o *Objects) Cluster() cluster.Objects {
 	list, composites := o.AcceptedGroups()
 	return cluster.Objects{
-		Nodes: o.Nodes, Pods: o.Pods, Namespaces: o.namespaces(), Services: o.Services,
+		Nodes: o.nodes(), Pods: o.Pods, Namespaces: o.namespaces(), Services: o.Services,
 		ReplicationControllers: o.ReplicationControllers, ReplicaSets: o.ReplicaSets, StatefulSets: o.StatefulSets,
 		Claims: o.PersistentVolumeClaims, PersistentVolumes: o.PersistentVolumes, StorageClasses: o.StorageClasses,
 		CSINodes: o.CSINodes, CSIDrivers: o.CSIDrivers, CSIStorageCapacities: o.CSIStorageCapacities,

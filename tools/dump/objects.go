@@ -67,6 +67,8 @@ type Objects struct {
 
 	admitGroups bool // see AdmitGroups
 
+	startup map[string][]v1.Taint // the startupTaints of NodePools, by the name of the pool
+
 	oldGroups bool // there are PodGroups of versions that are not read
 
 	// UnknownFields has a line for every field that the API does not have. The lines are among the warnings too.

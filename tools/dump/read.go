@@ -203,6 +203,9 @@ func (r *reader) one(data []byte, name string, at position, around envelope) (fa
 	if err != nil {
 		return fmt.Errorf("%s: apiVersion: Invalid value: %q: %w", name, e.apiVersion, err)
 	}
+	if e.kind == nodePoolKind && version.Group == nodePoolGroup {
+		return r.nodePool(data, name)
+	}
 	k, ok := kinds[e.kind]
 	if !ok || k.group != version.Group {
 		r.unknown[schema.GroupKind{Group: version.Group, Kind: e.kind}.String()]++
