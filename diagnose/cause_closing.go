@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/taints"
 )
 
 // closing is why one node is closed to the pod.
@@ -20,6 +22,24 @@ type closing struct {
 // closingOrder says which of several taints of a node is why it is closed.
 var closingOrder = []taintKind{provider, reserved, spot, pool, agent, cordon}
 
+// keptOffBy returns the taints of a node that keep the pod off, as the plan's filter judges tolerations.
+func (x *sought) keptOffBy(n *v1.Node) (out []v1.Taint) {
+	var judged []taints.Explanation // nil without such a filter
+	for _, p := range x.a.Predicates {
+		if f, ok := p.(interface {
+			Explain(i int) []taints.Explanation
+		}); ok {
+			judged = f.Explain(x.c.Slot(n.Name))
+		}
+	}
+	for k, t := range n.Spec.Taints {
+		if tolerated := k < len(judged) && judged[k].By >= 0; !tolerated && keepsOff(x.pod, t, taints.Options{}) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // closingOf returns why a node of the pool is closed: what reserves it comes before the state that it is in, and a cordon is last. Of the states
 // the first alone counts: the others mostly end with it.
 func (x *sought) closingOf(n *v1.Node) (out closing) {
@@ -32,10 +52,8 @@ func (x *sought) closingOf(n *v1.Node) (out closing) {
 			all = append(all, c)
 		}
 	}
-	for _, t := range n.Spec.Taints {
-		if keepsOff(x.pod, t) {
-			take(t)
-		}
+	for _, t := range x.keptOffBy(n) {
+		take(t)
 	}
 	if n.Spec.Unschedulable {
 		take(v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})

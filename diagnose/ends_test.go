@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
 )
 
 // The end of a running pod is the earliest of its known ends, of equal ones the first in the order of grace, deadline, taint and completion.
@@ -55,12 +56,12 @@ func TestEndOf(t *testing.T) {
 		n := testkit.Node("n").Obj()
 		n.Spec.Taints = []v1.Taint{{Key: "old", Effect: c.effect, TimeAdded: c.added}}
 		o := WakeOptions{Completes: func(*v1.Pod) (time.Time, bool) { return at(c.completes).Time, c.completes >= 0 }}
-		got, why := endOf(p, n, o)
+		got, why := endOf(p, n, taints.Options{}, o)
 		require.Equal(t, c.is, why)
 		if why != "" {
 			require.Equal(t, at(c.want).Time, got)
 		}
-		_, why = endOf(p, n, WakeOptions{})
+		_, why = endOf(p, n, taints.Options{}, WakeOptions{})
 		require.NotEqual(t, "completion", why)
 	})
 }
@@ -71,13 +72,13 @@ func TestEndOfHugeTimes(t *testing.T) {
 		p, n := testkit.Pod("a").Obj(), testkit.Node("n").Obj()
 		p.Status.StartTime = &metav1.Time{Time: testkit.Epoch}
 		p.Spec.ActiveDeadlineSeconds = &huge
-		at, why := endOf(p, n, WakeOptions{})
+		at, why := endOf(p, n, taints.Options{}, WakeOptions{})
 		require.Equal(t, []any{testkit.Epoch.Add(math.MaxInt64), "deadline"}, []any{at, why})
 
 		p.Spec.ActiveDeadlineSeconds = nil
 		p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: &huge}}
 		n.Spec.Taints = []v1.Taint{{Key: "old", Effect: v1.TaintEffectNoExecute, TimeAdded: p.Status.StartTime}}
-		_, why = endOf(p, n, WakeOptions{})
+		_, why = endOf(p, n, taints.Options{}, WakeOptions{})
 		require.Empty(t, why)
 	}
 }
@@ -104,7 +105,7 @@ func TestEndOfSeveralTaints(t *testing.T) {
 	} {
 		p := testkit.Pod("a").Obj()
 		p.Spec.Tolerations = c.tolerations
-		at, why := endOf(p, n, WakeOptions{})
+		at, why := endOf(p, n, taints.Options{}, WakeOptions{})
 		require.Equal(t, []any{testkit.Epoch.Add(c.want), "taint"}, []any{at, why})
 	}
 }

@@ -12,9 +12,10 @@ import (
 
 // Around is what [OpeningOf] reads beside a pod and a node.
 type Around struct {
-	Nodes    []*v1.Node // all nodes of the cluster; nil ones are left out
-	Kind     string     // of the pod's owner: "Deployment"; "" or "Pod" for none
-	Replicas int        // of the owner
+	Nodes    []*v1.Node     // all nodes of the cluster; nil ones are left out
+	Kind     string         // of the pod's owner: "Deployment"; "" or "Pod" for none
+	Replicas int            // of the owner
+	Taints   taints.Options // how tolerations count
 }
 
 // Opening is what may open a closed node to a pod.
@@ -30,7 +31,7 @@ func OpeningOf(pod *v1.Pod, n *v1.Node, a Around) (o Opening) {
 	l := &law{pod: pod, nodes: nodes, sibling: a.Replicas > 1, bare: a.Kind == "" || a.Kind == "Pod", state: a.Kind == "StatefulSet"}
 	allowed := true
 	for _, t := range n.Spec.Taints {
-		if taints.Untolerated(&v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{t}}}, pod.Spec.Tolerations, taints.Options{}) == nil {
+		if taints.Untolerated(&v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{t}}}, pod.Spec.Tolerations, a.Taints) == nil {
 			continue
 		}
 		why, _ := l.tolerate(t)
@@ -72,7 +73,7 @@ func cure(n *v1.Node, t v1.Taint) string {
 func (d *diagnosis) recovers(x *nodeEdits) {
 	var cures, from []string
 	for _, t := range x.node.Spec.Taints {
-		if rowOf(x.node, t).kind != agent || !keepsOff(d.pod, t) {
+		if rowOf(x.node, t).kind != agent || !d.keepsOff(t) {
 			continue
 		}
 		text := cure(x.node, t)

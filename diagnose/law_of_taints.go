@@ -230,7 +230,7 @@ func (d *diagnosis) uncordons(n *v1.Node) string {
 	}
 	for _, i := range d.slots {
 		x := d.base.Node(i)
-		if x.Spec.Unschedulable || slices.ContainsFunc(x.Spec.Taints, func(t v1.Taint) bool { return keepsOff(d.pod, t) }) {
+		if x.Spec.Unschedulable || slices.ContainsFunc(x.Spec.Taints, func(t v1.Taint) bool { return d.keepsOff(t) }) {
 			continue
 		}
 		var by []string

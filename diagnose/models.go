@@ -139,7 +139,7 @@ func (d *diagnosis) mayTolerate() bool {
 }
 
 // stays reports whether a node like another one has a taint of it that keeps the pod off.
-func (d *diagnosis) stays(n *v1.Node, t v1.Taint) bool { return !passes(n, t) && keepsOff(d.pod, t) }
+func (d *diagnosis) stays(n *v1.Node, t v1.Taint) bool { return !passes(n, t) && d.keepsOff(t) }
 
 // tooLarge reports whether the pod asks for more than each of some nodes has.
 func (d *diagnosis) tooLarge(shapes [][]int) bool {

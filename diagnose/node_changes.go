@@ -62,7 +62,7 @@ func (d *diagnosis) untaints(x *nodeEdits) {
 	seen := map[v1.Taint]bool{}
 	for _, t := range x.node.Spec.Taints {
 		t := v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
-		if !seen[t] && keepsOff(d.pod, t) {
+		if !seen[t] && d.keepsOff(t) {
 			seen[t] = true
 			c := x.add(Untaint, "spec.taints", t.ToString(), "", func(n *v1.Node) { dropTaint(n, t) })
 			key := [2]string{x.node.Name, t.ToString()}
@@ -134,10 +134,13 @@ func dropTaint(n *v1.Node, t v1.Taint) {
 }
 
 // keepsOff reports whether a pod does not tolerate a taint that filters. The taint of a cordoned node goes with Uncordon.
-func keepsOff(pod *v1.Pod, t v1.Taint) bool {
+func keepsOff(pod *v1.Pod, t v1.Taint, o taints.Options) bool {
 	n := &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{t}}}
-	return t.Key != v1.TaintNodeUnschedulable && taints.Untolerated(n, pod.Spec.Tolerations, taints.Options{}) != nil
+	return t.Key != v1.TaintNodeUnschedulable && taints.Untolerated(n, pod.Spec.Tolerations, o) != nil
 }
+
+// keepsOff reports whether a taint keeps the pod off, as the profile judges tolerations.
+func (d *diagnosis) keepsOff(t v1.Taint) bool { return keepsOff(d.pod, t, d.tolerates) }
 
 // topologyKeys returns the keys of the rules that need the label on a node, each once.
 func topologyKeys(pod *v1.Pod) (keys []string) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
 )
 
 func labelled(labels string) *v1.Node {
@@ -93,9 +94,9 @@ func TestTaintsOfNodes(t *testing.T) {
 	x := &nodeEdits{node: twice[0], labelled: map[string]bool{}}
 	(&diagnosis{pod: pod, common: newCommon(), law: &law{pod: pod}}).untaints(x)
 	require.Len(t, x.out, 1)
-	require.True(t, keepsOff(pod, v1.Taint{Key: "a", Effect: v1.TaintEffectNoExecute}))
-	require.False(t, keepsOff(pod, v1.Taint{Key: "a", Effect: v1.TaintEffectPreferNoSchedule}))
-	require.False(t, keepsOff(pod, v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}))
+	require.True(t, keepsOff(pod, v1.Taint{Key: "a", Effect: v1.TaintEffectNoExecute}, taints.Options{}))
+	require.False(t, keepsOff(pod, v1.Taint{Key: "a", Effect: v1.TaintEffectPreferNoSchedule}, taints.Options{}))
+	require.False(t, keepsOff(pod, v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}, taints.Options{}))
 }
 
 // Labels are needed for the keys of rules that must hold, each once: not for preferences.

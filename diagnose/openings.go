@@ -52,7 +52,7 @@ func (d *diagnosis) closed(key string, selector labels.Selector) (slots []int) {
 		}
 		taints := 0
 		for _, t := range n.Spec.Taints {
-			if keepsOff(d.pod, t) {
+			if d.keepsOff(t) {
 				taints++
 			}
 		}

@@ -16,9 +16,11 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/taints"
 )
 
 // Input is a cluster and the profile that decides. Only Snapshot is required.
@@ -139,10 +141,11 @@ var errNoSnapshot = fmt.Errorf("diagnose: %w", cluster.ErrNoSnapshot)
 
 // diagnosis is one question on its way.
 type diagnosis struct {
-	o       Options
-	profile placement.Profile
-	base    *cluster.Snapshot
-	pod     *v1.Pod
+	o         Options
+	profile   placement.Profile
+	tolerates taints.Options // of the profile's TaintToleration
+	base      *cluster.Snapshot
+	pod       *v1.Pod
 
 	slots  []int // in scan order
 	rank   []int // place of a slot in the scan order
@@ -284,7 +287,7 @@ func beginWith(in Input, pod *v1.Pod, o Options, shared *common) (*diagnosis, er
 	}
 	search := o.Stop
 	o.Stop = func() bool { return in.stopped() || search != nil && search() }
-	d := &diagnosis{o: o, input: in, profile: in.Profile, base: in.Snapshot.Fork(), common: shared, pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, goes: map[choice]string{}}
+	d := &diagnosis{o: o, input: in, profile: in.Profile, tolerates: decider.Args[taints.Options](in.Profile, "TaintToleration"), base: in.Snapshot.Fork(), common: shared, pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, goes: map[choice]string{}}
 	if i := d.base.Slot(d.pod.Status.NominatedNodeName); o.Where != nil && (i < 0 || !o.Where(d.base.Node(i))) {
 		d.pod.Status.NominatedNodeName = "" // v1.37 tries a nominated node whatever nodes plugins name
 	}

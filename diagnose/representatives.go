@@ -31,8 +31,7 @@ type representative struct {
 }
 
 // representatives returns a node of each kind of rejection that Options.Where wants: kinds of the pool come first, then kinds with the
-// fewest filters that reject, then those with the most nodes. A cordon and its taint reject once. Of a kind the node is taken on which
-// least is short.
+// fewest filters that reject, then those with the most nodes. Of a kind the node is taken on which least is short.
 func (d *diagnosis) representatives(verdicts [][]uint32) []representative {
 	byKind := map[string]*representative{}
 	var kinds []string
@@ -55,7 +54,7 @@ func (d *diagnosis) representatives(verdicts [][]uint32) []representative {
 		}
 		marks := 0
 		for _, t := range d.base.Node(i).Spec.Taints {
-			if keepsOff(d.pod, t) {
+			if d.keepsOff(t) {
 				b.WriteString(t.ToString())
 				if rowOf(d.base.Node(i), t).kind == agent { // the same taint may be of a pool elsewhere
 					b.WriteString("!")

@@ -27,7 +27,7 @@ func (d *diagnosis) list() {
 	for _, r := range reps {
 		for _, t := range d.base.Node(r.slot).Spec.Taints {
 			t := v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
-			if !seen[t] && keepsOff(d.pod, t) {
+			if !seen[t] && d.keepsOff(t) {
 				seen[t] = true
 				c := tolerateChange(d.pod, t)
 				c.why, c.Note = d.law.tolerate(t)

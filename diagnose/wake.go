@@ -90,7 +90,7 @@ func Wake(in Input, pod *v1.Pod, o WakeOptions) (_ *Outlook, err error) {
 	var ends []end
 	for _, i := range d.slots {
 		for p := range d.base.Pods(i) {
-			if at, why := endOf(p, d.base.Node(i), o); why != "" {
+			if at, why := endOf(p, d.base.Node(i), d.tolerates, o); why != "" {
 				ends = append(ends, end{End{Pod: podinfo.Name(p), Node: d.base.Node(i).Name, At: at, Why: why}, p})
 			}
 		}
@@ -122,7 +122,7 @@ func Wake(in Input, pod *v1.Pod, o WakeOptions) (_ *Outlook, err error) {
 }
 
 // endOf returns when a running pod leaves its node and why: the earliest of the known ends; "" when none is known.
-func endOf(p *v1.Pod, n *v1.Node, o WakeOptions) (at time.Time, why string) {
+func endOf(p *v1.Pod, n *v1.Node, tolerates taints.Options, o WakeOptions) (at time.Time, why string) {
 	earlier := func(t time.Time, reason string) {
 		if why == "" || t.Before(at) {
 			at, why = t, reason
@@ -134,7 +134,7 @@ func endOf(p *v1.Pod, n *v1.Node, o WakeOptions) (at time.Time, why string) {
 	if p.Spec.ActiveDeadlineSeconds != nil && p.Status.StartTime != nil {
 		earlier(p.Status.StartTime.Add(resources.Seconds(*p.Spec.ActiveDeadlineSeconds)), "deadline")
 	}
-	tolerations := taints.Compile(p.Spec.Tolerations, taints.Options{})
+	tolerations := taints.Compile(p.Spec.Tolerations, tolerates)
 	for _, t := range n.Spec.Taints {
 		if t.TimeAdded == nil {
 			continue

@@ -130,7 +130,7 @@ func (m *making) of(w *work) (*workload.Made, error) {
 		r := copied(x, ns)
 		r.Spec.Replicas, o.ReplicationControllers = fewer(r.Spec.Replicas), []*v1.ReplicationController{r}
 	}
-	return workload.Make(o, workload.Options{})
+	return workload.Make(o, workload.Options{Tolerations: m.c.in.Plugins.Taints})
 }
 
 // copied returns a shallow copy of a manifest in its namespace.

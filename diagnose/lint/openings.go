@@ -17,7 +17,7 @@ const mostOpenings = 2
 func (c *checker) opening(w *work, nodes []*v1.Node) string {
 	var tolerate, instead []string
 	for _, n := range nodes {
-		o := diagnose.OpeningOf(w.pod, n, diagnose.Around{Nodes: c.nodes, Kind: w.kind, Replicas: w.replicas})
+		o := diagnose.OpeningOf(w.pod, n, diagnose.Around{Nodes: c.nodes, Kind: w.kind, Replicas: w.replicas, Taints: c.in.Plugins.Taints})
 		switch {
 		case len(o.Tolerate) > 0:
 			var keys []string

@@ -37,6 +37,7 @@ func Admit(pod *v1.Pod, pressure []v1.NodeConditionType) (admitted bool, message
 		if kubelet.QoS(pod, release.Current) != v1.PodQOSBestEffort {
 			return true, ""
 		}
+		// No number is compared: the taint has no value, and so no feature gate matters.
 		taint := v1.Taint{Key: v1.TaintNodeMemoryPressure, Effect: v1.TaintEffectNoSchedule}
 		if taints.Compile(pod.Spec.Tolerations, taints.Options{}).ToleratesTaint(&taint) {
 			return true, ""

@@ -28,3 +28,12 @@ func Profile(planner, owner string, p placement.Profile) (placement.Profile, err
 	}
 	return p, p.Validate(nil).ToAggregate()
 }
+
+// Args returns the arguments that a filter of a profile has, the zero value when the profile lacks the filter or a plugin of the caller is in
+// its place with other arguments.
+func Args[T any](p placement.Profile, filter string) (args T) {
+	if f := p.Filter(filter); f != nil {
+		args, _ = f.Args.(T)
+	}
+	return args
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/taints"
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
@@ -113,4 +114,14 @@ func TestPending(t *testing.T) {
 			require.EqualError(t, err, c.err)
 		}
 	})
+}
+
+// The arguments of a filter are those of the profile; a profile without the filter, or with a plugin of a caller in its place, has none.
+func TestArgs(t *testing.T) {
+	compares := taints.Options{ComparisonOperators: true}
+	with := placement.PluginArgs{Taints: compares}.Profile()
+	require.Equal(t, compares, Args[taints.Options](with, "TaintToleration"))
+	require.Zero(t, Args[taints.Options](placement.DefaultProfile(), "TaintToleration"))
+	require.Zero(t, Args[taints.Options](placement.Profile{}, "TaintToleration"))
+	require.Zero(t, Args[taints.Options](placement.Profile{Filters: []*placement.Plugin{{Name: "TaintToleration", Args: "mine"}}}, "TaintToleration"))
 }

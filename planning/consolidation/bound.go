@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podkey"
@@ -241,7 +242,7 @@ func (b *bounder) restricted() int64 {
 
 // allowed returns which nodes the pod's node affinity and tolerations allow.
 func (b *bounder) allowed(pod *v1.Pod) []bool {
-	tolerations := taints.Compile(pod.Spec.Tolerations, taints.Options{})
+	tolerations := taints.Compile(pod.Spec.Tolerations, decider.Args[taints.Options](b.real, "TaintToleration"))
 	selector, _ := affinity.CompileRequired(pod) // an error names terms that match no node
 	may := make([]bool, len(b.nodes))
 	tainted, cordon := tolerations.On(b.base), tolerations.OnCordon(b.base)

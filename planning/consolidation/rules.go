@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/must"
@@ -26,15 +27,8 @@ type kind struct {
 
 // readRules finds the kinds, and which pods a rule of a kind concerns.
 func (p *Planner) readRules() {
-	var ofSpread spread.Options
-	var ofPods affinity.PodOptions
 	f, g := p.real.Filter("PodTopologySpread"), p.real.Filter("InterPodAffinity")
-	if f != nil {
-		ofSpread, _ = f.Args.(spread.Options)
-	}
-	if g != nil {
-		ofPods, _ = g.Args.(affinity.PodOptions)
-	}
+	ofSpread, ofPods := decider.Args[spread.Options](p.real, "PodTopologySpread"), decider.Args[affinity.PodOptions](p.real, "InterPodAffinity")
 	if ofSpread.Owners == nil {
 		ofSpread.Owners = cluster.Owners{Snapshot: p.base}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/taints"
 )
 
 func objects(nodes ...testkit.NodeBuilder) (o cluster.Objects) {
@@ -280,5 +281,20 @@ func TestFailingFilter(t *testing.T) {
 		_, _, err = e.Assume([]Component{{"c", pod, 1}})
 		require.ErrorContains(t, err, broken.Error())
 		require.Empty(t, slices.Collect(s.Pods(0)))
+	}
+}
+
+// The taint that is named is one that the profile's filter does not tolerate.
+func TestComparedTaint(t *testing.T) {
+	s, err := cluster.New(objects(testkit.Node("n").Taint("sla=95:NoSchedule").Taint("team=a:NoSchedule").Capacity("cpu=4,pods=9")))
+	require.NoError(t, err)
+	pod := testkit.Pod("p").Obj()
+	pod.Spec.Tolerations = []v1.Toleration{{Key: "sla", Operator: v1.TolerationOpGt, Value: "90"}}
+	for compares, want := range map[bool]string{false: "sla=95:NoSchedule", true: "team=a:NoSchedule"} {
+		e, err := New(Input{Snapshot: s, Profile: placement.PluginArgs{Taints: taints.Options{ComparisonOperators: compares}}.Profile()})
+		require.NoError(t, err)
+		f, err := e.Feasible(pod, nil)
+		require.NoError(t, err)
+		require.Equal(t, []Refused{{Plugin: "TaintToleration", Reason: want, Nodes: 1, Examples: []string{"n"}}}, f.Refused)
 	}
 }

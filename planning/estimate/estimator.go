@@ -10,8 +10,11 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/copies"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/release/plugins"
+	"github.com/podberth/podberth/taints"
 )
 
 // Input is the cluster and the rules of an Estimator.
@@ -24,10 +27,11 @@ type Input struct {
 
 // Estimator answers questions about one cluster. [New] makes an Estimator; the zero value is not usable.
 type Estimator struct {
-	snapshot *cluster.Snapshot
-	placer   *placement.Placer
-	filters  []*placement.Plugin
-	made     int // copies of components so far, which gives them names
+	snapshot  *cluster.Snapshot
+	placer    *placement.Placer
+	filters   []*placement.Plugin
+	tolerates taints.Options // of the profile's TaintToleration
+	made      int            // copies of components so far, which gives them names
 }
 
 var errNoSnapshot = fmt.Errorf("estimate: %w", cluster.ErrNoSnapshot)
@@ -41,7 +45,7 @@ func New(in Input) (*Estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Estimator{snapshot: in.Snapshot, placer: placer, filters: slices.Clone(in.Profile.Filters)}, nil
+	return &Estimator{snapshot: in.Snapshot, placer: placer, filters: slices.Clone(in.Profile.Filters), tolerates: decider.Args[taints.Options](in.Profile, plugins.TaintToleration)}, nil
 }
 
 // check returns an error for a pod about which nobody can ask.
@@ -77,9 +81,10 @@ func (e *Estimator) slots(among []string) ([]int, error) {
 // asked is one pod, prepared, with the nodes that the plugins left.
 type asked struct {
 	*placement.Attempt
-	pod   *v1.Pod
-	left  map[string]bool              // nil: all nodes
-	known map[filter.Rejection]*reason // of rejections that say the same of every node
+	pod       *v1.Pod
+	tolerates taints.Options
+	left      map[string]bool              // nil: all nodes
+	known     map[filter.Rejection]*reason // of rejections that say the same of every node
 }
 
 // ask prepares a question, in which a pod that was not made yet gets the claims that the controllers will make. The error is that of a plugin.
@@ -96,7 +101,7 @@ func (e *Estimator) ask(pod *v1.Pod) (*asked, error) {
 
 // prepare prepares a question about a pod whose claims are there.
 func (e *Estimator) prepare(pod *v1.Pod) (*asked, error) {
-	a := &asked{Attempt: e.placer.Prepare(pod), pod: pod}
+	a := &asked{Attempt: e.placer.Prepare(pod), pod: pod, tolerates: e.tolerates}
 	if a.Pre.Err != nil {
 		return nil, a.Pre.Err
 	}

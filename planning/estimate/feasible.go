@@ -149,7 +149,7 @@ func (a *asked) explained(node *v1.Node, r filter.Rejection, texts func() ([]str
 			}
 		}
 	case plugins.TaintToleration:
-		if t := taints.Untolerated(node, a.pod.Spec.Tolerations, taints.Options{}); t != nil {
+		if t := taints.Untolerated(node, a.pod.Spec.Tolerations, a.tolerates); t != nil {
 			out.text = t.ToString()
 		}
 	default:

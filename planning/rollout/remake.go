@@ -9,9 +9,11 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/workload"
+	"github.com/podberth/podberth/taints"
 )
 
 // remake returns the pod that a controller makes in the place of a pod that is terminating or gone; nil when nobody makes one.
@@ -122,7 +124,7 @@ func copyOf(old *v1.Pod) *v1.Pod {
 // daemons returns the pods of DaemonSets for a new node, as the API server stores them. A pod is named after its DaemonSet and the
 // node, with a number if another pod has the name.
 func (x *run) daemons(node *v1.Node) (out []*v1.Pod) {
-	made := must.Get(workload.Make(workload.Objects{DaemonSets: x.in.DaemonSets, Nodes: []*v1.Node{node}}, workload.Options{}))
+	made := must.Get(workload.Make(workload.Objects{DaemonSets: x.in.DaemonSets, Nodes: []*v1.Node{node}}, workload.Options{Tolerations: decider.Args[taints.Options](x.in.Profile, "TaintToleration")}))
 	for _, pod := range made.Pods {
 		admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{SkipChanges: true})
 		if err != nil {

@@ -38,7 +38,7 @@ func (m *maker) daemonSet(d *appsv1.DaemonSet) {
 	}
 	for _, n := range m.o.Nodes {
 		if model.Spec.NodeName != "" && model.Spec.NodeName != n.Name || !affinity.MatchNode(model, n) ||
-			taints.Untolerated(n, model.Spec.Tolerations, taints.Options{}) != nil {
+			taints.Untolerated(n, model.Spec.Tolerations, m.tolerations) != nil {
 			continue
 		}
 		if p := there[n.Name]; p != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/taints"
 )
 
 // Make returns what the controllers of o make. An error names the first object that is nil, has no name or the name of
@@ -60,11 +61,12 @@ type label struct{ namespace, key, value string }
 
 // maker is one call of Make.
 type maker struct {
-	o     Objects
-	limit int
-	most  func(*v1.Pod) int // Options.Enough
-	made  *Made
-	err   error
+	o           Objects
+	limit       int
+	most        func(*v1.Pod) int // Options.Enough
+	tolerations taints.Options
+	made        *Made
+	err         error
 
 	pods    map[id]*v1.Pod          // of the input and those made
 	owned   map[reference][]*v1.Pod // pods by the controller that they name
@@ -77,7 +79,7 @@ type maker struct {
 
 func newMaker(o Objects, options Options) *maker {
 	m := &maker{
-		o: o, limit: options.Limit, most: options.Enough, made: &Made{}, pods: make(map[id]*v1.Pod, len(o.Pods)), owned: map[reference][]*v1.Pod{},
+		o: o, limit: options.Limit, most: options.Enough, tolerations: options.Tolerations, made: &Made{}, pods: make(map[id]*v1.Pod, len(o.Pods)), owned: map[reference][]*v1.Pod{},
 		orphans: map[label][]*v1.Pod{}, adopted: map[*v1.Pod]bool{}, claims: map[id]bool{}, numbers: map[id]int{},
 		scales: targets(o.Autoscalers),
 	}

@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/taints"
 )
 
 // Objects are the workloads of a cluster and what exists already. Nil lists are empty lists.
@@ -40,6 +42,8 @@ type Options struct {
 	// in name only; one at least. It gets the first of them, which it must not change. The others are in Made.Counted, and count towards
 	// Limit of that object. Nil means all.
 	Enough func(first *v1.Pod) int
+	// Tolerations says how the pods of a DaemonSet tolerate the taints of nodes: as TaintToleration has it.
+	Tolerations taints.Options
 }
 
 // defaultLimit is the number of pods that [Make] makes at most unless [Options.Limit] says otherwise.

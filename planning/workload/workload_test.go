@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
 )
 
 func meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "shop", Name: name} }
@@ -461,4 +462,28 @@ func many(n int) (o Objects) {
 		}
 	}
 	return o
+}
+
+// A DaemonSet has a pod on each node that its pods tolerate: comparing operators count when the options say so, as for the scheduler.
+func TestComparedTaints(t *testing.T) {
+	type test struct {
+		name, why, value string
+		compares         bool
+		want             int
+	}
+	testkit.Run(t, []test{
+		{"off", "the operator tolerates nothing", "95", false, 0},
+		{"above", "95 is more than 90", "95", true, 1},
+		{"below", "85 is not", "85", true, 0},
+	}, func(t *testing.T, c test) {
+		d := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "d"}}
+		d.Spec.Template.Spec.Tolerations = []v1.Toleration{{Key: "sla", Operator: v1.TolerationOpGt, Value: "90"}}
+		n := testkit.Node("n").Taint("sla=" + c.value + ":NoSchedule").Obj()
+		options := Options{Tolerations: taints.Options{ComparisonOperators: c.compares}}
+		made, err := Make(Objects{DaemonSets: []*appsv1.DaemonSet{d}, Nodes: []*v1.Node{n}}, options)
+		require.NoError(t, err)
+		require.Len(t, made.Pods, c.want)
+		tolerated := taints.Untolerated(n, d.Spec.Template.Spec.Tolerations, options.Tolerations) == nil
+		require.Equal(t, tolerated, len(made.Pods) == 1)
+	})
 }

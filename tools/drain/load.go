@@ -38,6 +38,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
+	objects.Tolerations.ComparisonOperators = o.gates.Compares()
 	expanded := &dump.Expanded{}
 	if o.expand {
 		if expanded, err = objects.Expand(false); err != nil {

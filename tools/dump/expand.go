@@ -18,7 +18,7 @@ func (o *Objects) Expand(all bool) (*Expanded, error) {
 	if all {
 		return o.expand(w, nil)
 	}
-	first, err := workload.Make(o.existing(w), workload.Options{Enough: func(*v1.Pod) int { return 1 }})
+	first, err := workload.Make(o.existing(w), workload.Options{Enough: func(*v1.Pod) int { return 1 }, Tolerations: o.Tolerations})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (o *Objects) existing(w workload.Objects) workload.Objects {
 
 // expand adds what these workloads ask for. enough is that of workload.Options.
 func (o *Objects) expand(w workload.Objects, enough func(*v1.Pod) int) (*Expanded, error) {
-	made, err := workload.Make(o.existing(w), workload.Options{Enough: enough})
+	made, err := workload.Make(o.existing(w), workload.Options{Enough: enough, Tolerations: o.Tolerations})
 	if err != nil {
 		return nil, err
 	}

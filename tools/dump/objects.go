@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/podberth/podberth/taints"
 	"github.com/podberth/podberth/tools/report"
 )
 
@@ -64,6 +65,9 @@ type Objects struct {
 	// Objects that the API server's checks have passed already; see Sound.
 	sound       map[*v1.Pod]bool
 	soundOthers map[metav1.Object]bool
+
+	// Tolerations says how the pods of DaemonSets tolerate taints when Expand makes them; the zero value is the default.
+	Tolerations taints.Options
 
 	admitGroups bool // see AdmitGroups
 

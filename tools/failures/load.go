@@ -37,6 +37,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
+	objects.Tolerations.ComparisonOperators = o.gates.Compares()
 	planned, err := objects.Snapshot(dump.Planning{Expand: o.expand, All: o.config != "", Expands: true, Strict: o.Input.Strict, Orphans: "counted nowhere"})
 	if err != nil {
 		return nil, err

@@ -40,3 +40,28 @@ func TestFeatureGates(t *testing.T) {
 		require.Equal(t, c.errs == "", !strings.Contains(errs, "gate"), errs)
 	})
 }
+
+// The pods of DaemonSets and the kubelets of nodes follow the gate as the scheduler does.
+func TestComparedTaintsOfNodes(t *testing.T) {
+	const on = "-feature-gates=TaintTolerationComparisonOperators=true"
+	daemon := numbered[:strings.Index(numbered, "---")] + `---
+{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d, uid: d}, spec: {selector: {matchLabels: {a: d}}, template: {metadata: {labels: {a: d}}, spec: {containers: [{name: c, image: i}], tolerations: [{key: sla, operator: Gt, value: "90"}]}}}}
+`
+	runs := strings.NewReplacer("NoSchedule", "NoExecute", "spec: {containers", "spec: {nodeName: n1, containers").Replace(numbered)
+	for _, c := range []struct {
+		objects   string
+		args      []string
+		out, errs string
+	}{
+		{daemon, []string{"-expand"}, "0 scheduled", ""},
+		{daemon, []string{"-expand", on}, "1 scheduled", ""},
+		{runs, nil, "", "whose kubelet would not admit it"},
+		{runs, []string{on}, "", ""},
+	} {
+		code, out, errs := simulate(t, c.objects, append([]string{"-f", "-"}, c.args...)...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, c.out)
+		require.Contains(t, errs, c.errs)
+		require.Equal(t, c.errs != "", strings.Contains(errs, "kubelet"), errs)
+	}
+}

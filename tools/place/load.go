@@ -29,6 +29,7 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	if err != nil {
 		return nil, err
 	}
+	objects.Tolerations = o.admission.Tolerations
 	added, err := o.change(objects, stdin)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 		}
 	}
 	_ = objects.Orphans(collected) // a warning
-	misfits(w.snapshot, &objects.Warnings)
+	misfits(w.snapshot, o.admission.Tolerations, &objects.Warnings)
 	objects.Absent(dump.Asks{Placed: dump.Pending})
 	others := map[string]int{}
 	w.gate = objects.Gate(dump.Checks{Options: o.admission, Whole: o.admit, New: waits, Now: w.now})

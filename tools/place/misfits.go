@@ -15,16 +15,19 @@ import (
 	"github.com/podberth/podberth/tools/report"
 )
 
-// kubelets is what kubelets check of the pods that their nodes get.
-var kubelets = kubelet.Admission{
-	MatchesAffinity: affinity.MatchNode,
-	ToleratesNoExecute: func(p *v1.Pod, n *v1.Node) bool {
-		return taints.Untolerated(noExecute(n), p.Spec.Tolerations, taints.Options{}) == nil
-	},
+// kubelets returns what kubelets check of the pods that their nodes get.
+func kubelets(o taints.Options) kubelet.Admission {
+	return kubelet.Admission{
+		MatchesAffinity: affinity.MatchNode,
+		ToleratesNoExecute: func(p *v1.Pod, n *v1.Node) bool {
+			return taints.Compile(p.Spec.Tolerations, o).ToleratesNoExecute(n.Spec.Taints)
+		},
+	}
 }
 
 // misfits warns of assigned pods that their kubelets would not admit.
-func misfits(c *cluster.Snapshot, warnings *report.Warnings) {
+func misfits(c *cluster.Snapshot, o taints.Options, warnings *report.Warnings) {
+	kubelets := kubelets(o)
 	for _, i := range c.Order() {
 		node := c.Node(int(i))
 		var pods []*v1.Pod
@@ -87,15 +90,4 @@ func misfit(reason string) string {
 		return "exceed the " + strings.ReplaceAll(resource, "%", "%%") + " of their nodes"
 	}
 	return "would not be admitted by the kubelets of their nodes: " + strings.ReplaceAll(reason, "%", "%%")
-}
-
-// noExecute returns a node that has the NoExecute taints of n and nothing else.
-func noExecute(n *v1.Node) *v1.Node {
-	c := &v1.Node{}
-	for _, t := range n.Spec.Taints {
-		if t.Effect == v1.TaintEffectNoExecute {
-			c.Spec.Taints = append(c.Spec.Taints, t)
-		}
-	}
-	return c
 }

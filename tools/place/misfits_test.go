@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
 )
 
 // On a node where all pods fit together a kubelet says of each what it says when it looks at all the others.
@@ -44,8 +45,8 @@ func TestRoomyNodes(t *testing.T) {
 		}
 		together := fitTogether(c, 0)
 		for k, p := range pods {
-			want, fails := kubelets.Admit(p, n, slices.Delete(slices.Clone(pods), k, k+1))
-			got, failed := kubelets.Admit(p, n, beside(pods, k, together))
+			want, fails := kubelets(taints.Options{}).Admit(p, n, slices.Delete(slices.Clone(pods), k, k+1))
+			got, failed := kubelets(taints.Options{}).Admit(p, n, beside(pods, k, together))
 			require.Equal(t, fails, failed)
 			require.Equal(t, want, got)
 			switch {

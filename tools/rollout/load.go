@@ -38,6 +38,7 @@ func load(o *options, stdin io.Reader) (*input, error) {
 
 // prepare completes the options with the nodes of a cluster that was read.
 func prepare(o *options, objects *dump.Objects) (*input, error) {
+	objects.Tolerations.ComparisonOperators = o.gates.Compares()
 	planned, err := objects.Snapshot(dump.Planning{Expand: o.expand, All: o.config != "", Expands: true, Strict: o.Input.Strict, Orphans: "left out of the plan"})
 	if err != nil {
 		return nil, err

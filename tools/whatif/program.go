@@ -42,6 +42,7 @@ func reply(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.Wr
 	}
 	w := &world{ctx: ctx, o: changed, moved: map[string]string{}, made: map[string]bool{}}
 	w.options.Tolerations.ComparisonOperators = o.gates.Compares()
+	changed.Tolerations = w.options.Tolerations
 	for _, c := range o.changes {
 		if err := program.Interrupted(ctx); err != nil {
 			return err
