@@ -31,7 +31,8 @@ type representative struct {
 }
 
 // representatives returns a node of each kind of rejection that Options.Where wants: kinds of the pool come first, then kinds with the
-// fewest filters that reject, then those with the most nodes. Of a kind the node is taken on which least is short.
+// fewest filters that reject, then those with the most nodes. A cordon and its taint reject once. Of a kind the node is taken on which
+// least is short.
 func (d *diagnosis) representatives(verdicts [][]uint32) []representative {
 	byKind := map[string]*representative{}
 	var kinds []string
