@@ -6,9 +6,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// box is a set of nodes with similar rows. Its bounds are the least and the most of every number among its nodes, or wider. A box
-// with many nodes is divided by halves: its children have the nodes with a low or high share of cpu in use and a low or high share
-// of memory in use.
+// box is a set of nodes with similar rows. Its bounds are the least and the most of every number among its nodes, or wider. A box with many nodes is
+// divided by halves: its children have the nodes with a low or high share of cpu in use and a low or high share of memory in use.
 type box struct {
 	parent *box
 	level  int // how often the range of shares was halved

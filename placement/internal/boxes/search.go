@@ -55,8 +55,7 @@ type finder struct {
 	*Search
 }
 
-// count counts the nodes of a box that have room, and the verdicts of the others. It looks at single nodes where the bounds leave
-// the verdict open.
+// count counts the nodes of a box that have room, and the verdicts of the others. It looks at single nodes where the bounds leave the verdict open.
 func (f *finder) count(x *box) {
 	if x.count == 0 {
 		return

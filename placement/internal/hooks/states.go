@@ -6,9 +6,8 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// Counting compiles pods for a plugin with KeepByAllPods. It may remember facts about pod sets and term sets. When nodes change or
-// ids get other meanings, the engine opens another Counting, unless the Counting has the method Lasts(): such a Counting checks what
-// it remembers.
+// Counting compiles pods for a plugin with KeepByAllPods. It may remember facts about pod sets and term sets. When nodes change or ids get other
+// meanings, the engine opens another Counting, unless the Counting has the method Lasts(): such a Counting checks what it remembers.
 type Counting interface {
 	// Compile returns nil for a pod that the plugin skips. An error means that the engine does not serve the pod.
 	Compile(pod *v1.Pod) (Compiled, error)
@@ -48,15 +47,13 @@ type State interface {
 	// AppendDomains appends the domain of the slot for each key, as many integers for every slot. For a key whose
 	// values no two nodes share, like hostname, the number is only 0 (the node has the key) or -1 (it has not).
 	AppendDomains(dst []int32, slot int) []int32
-	// AppendCounts appends the counts of the slot for the keys whose values no two nodes share. It reports whether any of these
-	// counts is not 0.
+	// AppendCounts appends the counts of the slot for the keys whose values no two nodes share. It reports whether any of these counts is not 0.
 	AppendCounts(dst []int32, slot int) ([]int32, bool)
 	// AppendCounted appends the slots for which AppendCounts reports true. It may append other slots, and a slot twice.
 	AppendCounted(dst []int32) []int32
 	// Single reports whether the state counts by a key whose values no two nodes share.
 	Single() bool
-	// OfSet returns what each running pod of a pod set does to the state, and OfTerms what each pod of a term set does by its
-	// terms; nil: nothing.
+	// OfSet returns what each running pod of a pod set does to the state, and OfTerms what each pod of a term set does by its terms; nil: nothing.
 	OfSet(rep *v1.Pod) Counter
 	OfTerms(id int32, rep *v1.Pod) Counter
 }
@@ -72,8 +69,7 @@ type Shifting interface {
 // come before the predicate that reads rows.
 type Dividing interface{ Divides() }
 
-// PerPod is a State with two predicates. Pods share one, which decides. The other is for one pod: it gives the same verdicts, and the
-// reasons.
+// PerPod is a State with two predicates. Pods share one, which decides. The other is for one pod: it gives the same verdicts, and the reasons.
 type PerPod interface {
 	Of(pod *v1.Pod) filter.Predicate
 	// AskAll reports whether the predicate of a pod must be asked node by node when the pod fits on no node.

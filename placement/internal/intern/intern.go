@@ -4,9 +4,8 @@
 //	lists.Next = append(lists.Next[:0], 3, 1, 4)
 //	number, known := lists.Number() // 0, false; the next time 0, true
 //
-// Numbers count from 0 in the order in which the lists come. A list is looked up by a hash and compared whole. The lists lie one behind the
-// other, without an allocation of their own. Number costs O(length of the list), and asks for memory only to grow. Lists belong to one
-// goroutine.
+// Numbers count from 0 in the order in which the lists come. A list is looked up by a hash and compared whole. The lists lie one behind the other,
+// without an allocation of their own. Number costs O(length of the list), and asks for memory only to grow. Lists belong to one goroutine.
 package intern
 
 import "slices"

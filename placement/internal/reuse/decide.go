@@ -67,8 +67,7 @@ func (s *podKind) choose(q *Question) (Answer, bool) {
 	return out, true
 }
 
-// candidate is a group of nodes with room: the nodes of a group of the layout that are no exceptions, or a group of
-// exceptions.
+// candidate is a group of nodes with room: the nodes of a group of the layout that are no exceptions, or a group of exceptions.
 type candidate struct {
 	class int32
 	count int32
@@ -146,8 +145,7 @@ func (s *podKind) prepareRows(pod *v1.Pod) (ok bool) {
 	return ok
 }
 
-// allows asks the predicates that are neither static nor read rows. All nodes of a group get the same answer. failed means that
-// a predicate failed.
+// allows asks the predicates that are neither static nor read rows. All nodes of a group get the same answer. failed means that a predicate failed.
 func (s *podKind) allows(i int) (allowed, failed bool) {
 	for k := s.front; k < len(s.predicates); k++ {
 		if k == s.rowsAt {
@@ -160,8 +158,7 @@ func (s *podKind) allows(i int) (allowed, failed bool) {
 	return true, false
 }
 
-// divide asks the predicates between those in front and the predicate that reads rows about each group. It reports false when a
-// predicate fails.
+// divide asks the predicates between those in front and the predicate that reads rows about each group. It reports false when a predicate fails.
 func (s *podKind) divide() bool {
 	if s.rowsAt <= s.front {
 		return true

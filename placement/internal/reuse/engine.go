@@ -177,7 +177,7 @@ func (e *Engine) Open(q *Question) (Opened, bool) {
 // Own returns the key of pods whose filters read of the cluster one node and its pods alone. While it is the same, the verdict about a node,
 // with all of its pods, without some or with others, changes only with that node or its pods. It is empty for a pod whose filters read more.
 func (o *Opened) Own() VerdictKey {
-	if s := o.kind; s != nil && s.readsOnlyNodes() {
+	if s := o.kind; s != nil && !s.static.storage && !slices.ContainsFunc(s.filtering, func(x hooks.Skipping) bool { return x == nil || !x.Skip() }) {
 		return s.engine.nodeKey(s.podKey)
 	}
 	return VerdictKey{}
@@ -193,7 +193,7 @@ func (e *Engine) Decide(o *Opened, q *Question) (Answer, bool) {
 	out, ok := s.decide(q)
 	if ok && out.Slot >= 0 {
 		out.Statics = s.static.filters
-		out.Predicates = s.podPredicates(q.Pod)
+		s.eachPerPod(func(_ int, x hooks.PerPod) { out.Predicates = append(out.Predicates, x.Of(q.Pod)) })
 	}
 	if checking > 0 {
 		e.check()
@@ -206,15 +206,13 @@ type Question struct {
 	Pod *v1.Pod
 	// Order has the slots of all nodes in scan order. It is another slice after a change of nodes.
 	Order []int
-	// From is the place in scan order where the search begins. Limit is the number of feasible nodes that ends the search; 0: every node
-	// is examined.
+	// From is the place in scan order where the search begins. Limit is the number of feasible nodes that ends the search; 0: every node is examined.
 	From, Limit int
 	// Slots are the only nodes to examine, in scan order, and From is a place among them; nil: all nodes.
 	Slots []int
 	// Without are slots that are not feasible, whatever the plugins say.
 	Without map[int]bool
-	// Tie chooses among n nodes of equal total, in the order in which they were found. nil, and a result that is not in 0 to n-1,
-	// choose the first.
+	// Tie chooses among n nodes of equal total, in the order in which they were found. nil, and a result that is not in 0 to n-1, choose the first.
 	Tie func(n int) int
 }
 

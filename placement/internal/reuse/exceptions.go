@@ -1,8 +1,7 @@
 package reuse
 
-// exceptions are the nodes whose own count of pods matters to a kind: pods that the kind counts run there, and no two nodes
-// share the topology key. Their groups are by the group of the layout and by the counts. A kind whose states count for whole domains has
-// none.
+// exceptions are the nodes whose own count of pods matters to a kind: pods that the kind counts run there, and no two nodes share the topology key.
+// Their groups are by the group of the layout and by the counts. A kind whose states count for whole domains has none.
 type exceptions struct {
 	groups
 	inBase []int32 // by group of the layout: how many of the nodes in its heap are exceptions

@@ -29,8 +29,7 @@ func (s *podKind) fail(answer *Answer) {
 	}
 }
 
-// rejected counts the first rejections, group by group. It reports false when the reasons of a verdict differ from node to
-// node.
+// rejected counts the first rejections, group by group. It reports false when the reasons of a verdict differ from node to node.
 func (s *podKind) rejected(groups []candidate) (*filter.Histogram, bool) {
 	h := &filter.Histogram{}
 	ps := s.predicates
@@ -77,12 +76,6 @@ func (s *podKind) asksAll() (all bool) {
 func (s *podKind) predicatesOf(pod *v1.Pod) filter.Predicates {
 	out := slices.Clone(s.predicates)
 	s.eachPerPod(func(at int, x hooks.PerPod) { out[at] = x.Of(pod) })
-	return out
-}
-
-// podPredicates returns the predicates that states have for this pod alone; nil when no state is PerPod.
-func (s *podKind) podPredicates(pod *v1.Pod) (out filter.Predicates) {
-	s.eachPerPod(func(_ int, x hooks.PerPod) { out = append(out, x.Of(pod)) })
 	return out
 }
 

@@ -1,6 +1,7 @@
 package reuse
 
 import (
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -107,7 +108,9 @@ func (e *Engine) sharedKind(pod *v1.Pod, key string, bare bool) *podKind {
 	s, ok := e.sharedKinds[shared]
 	if !ok {
 		if len(e.sharedKinds) >= maxKinds {
-			e.forgetShared()
+			clear(e.sharedKinds) // kinds of their own keep what they use
+			clear(e.statics)
+			maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.own })
 		}
 		s = &podKind{engine: e, pod: pod, madeFor: key, heaps: heaps, shared: true}
 		s.build(c)
@@ -136,8 +139,7 @@ func (e *Engine) sharedKey(pod *v1.Pod, c []counted, bare bool) (key string, hea
 	return string(b), heaps
 }
 
-// unshare returns the shared kind that was made for this pod and has served no other pod: it becomes the pod's own kind.
-// nil: there is none.
+// unshare returns the shared kind that was made for this pod and has served no other pod: it becomes the pod's own kind. nil: there is none.
 func (e *Engine) unshare(pod *v1.Pod, key string, c []counted) *podKind {
 	if c == nil {
 		return nil

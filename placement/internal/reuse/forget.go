@@ -22,10 +22,8 @@ func (e *Engine) forget() {
 	_, e.survives = e.log.(interface {
 		Domains(key string) (ids []int32, domains, have int)
 	})
-	for k := range e.plugins {
-		if e.plugins[k].Keep == hooks.KeepByNode && len(e.plugins[k].Reads) > 0 {
-			e.survives = false
-		}
+	if slices.ContainsFunc(e.plugins, func(x hooks.Plugin) bool { return x.Keep == hooks.KeepByNode && len(x.Reads) > 0 }) {
+		e.survives = false
 	}
 	e.forgetStates()
 }
@@ -53,13 +51,6 @@ func (e *Engine) forgetStates() {
 	}
 }
 
-// forgetShared drops what pods that came once may have left. Kinds of their own keep what they use.
-func (e *Engine) forgetShared() {
-	clear(e.sharedKinds)
-	clear(e.statics)
-	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.own })
-}
-
 // drop forgets what depends on the states of one plugin.
 func (e *Engine) drop(plugin int) {
 	outdated := func(_ string, s *podKind) bool { return s.stateOf(plugin) != nil }
@@ -79,10 +70,5 @@ func (e *Engine) dropStorage() {
 
 // readsStorage reports whether a plugin reads storage objects for the pod.
 func (e *Engine) readsStorage(pod *v1.Pod) bool {
-	for k := range e.plugins {
-		if reads := e.plugins[k].Storage; reads != nil && reads(pod) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.plugins, func(x hooks.Plugin) bool { return x.Storage != nil && x.Storage(pod) })
 }

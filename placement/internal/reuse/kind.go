@@ -219,11 +219,6 @@ func (s *podKind) verdictKey() VerdictKey {
 	}
 }
 
-// readsOnlyNodes reports whether the filters read of the cluster only the node that they are asked about, and its pods.
-func (s *podKind) readsOnlyNodes() bool {
-	return !s.static.storage && !slices.ContainsFunc(s.filtering, func(x hooks.Skipping) bool { return x == nil || !x.Skip() })
-}
-
 // nodeKey is the key of pods of which no filter counts pods.
 func (e *Engine) nodeKey(pods string) VerdictKey {
 	if e.survives {

@@ -12,9 +12,8 @@ import (
 // layout divides the nodes into groups of equal signature. The nodes of a group differ only in their rows. Everything else is
 // asked once for each group: verdicts that change for a whole domain, and scores that are normalized over all feasible nodes.
 //
-// Kinds share a layout when they have the same requests, tolerate and select the same nodes, and count by the same topology
-// keys: a signature holds no counts. Where the count of a single node matters, because no two nodes share the topology key,
-// the node is an exception of the kind.
+// Kinds share a layout when they have the same requests, tolerate and select the same nodes, and count by the same topology keys: a signature holds
+// no counts. Where the count of a single node matters, because no two nodes share the topology key, the node is an exception of the kind.
 type layout struct {
 	cursor  cursor
 	plugins []int    // that the states are of

@@ -34,8 +34,7 @@ func (a *rowPlugins) searchable() (hooks.RowsFilter, bool) {
 	return f, true
 }
 
-// treeOf returns the tree of the kind's layout, up to date; nil when a scan of every node serves the pod. A layout that is seldom used
-// has no tree.
+// treeOf returns the tree of the kind's layout, up to date; nil when a scan of every node serves the pod. A layout that is seldom used has no tree.
 func (s *podKind) treeOf() *tree {
 	l, e := s.layout, s.engine
 	if l.tree != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
-// statics is what changes only with the object of a node, for pods that tolerate and select the same: verdicts and raw scores by class of
-// nodes.
+// statics is what changes only with the object of a node, for pods that tolerate and select the same: verdicts and raw scores by class of nodes.
 type statics struct {
 	usable  bool
 	storage bool    // storage objects matter to the pods
@@ -64,8 +63,7 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 	return t
 }
 
-// prepare prepares the plugins. It reports false when a plugin rejects the pod before any node, names the only nodes, fails, or
-// has no signature.
+// prepare prepares the plugins. It reports false when a plugin rejects the pod before any node, names the only nodes, fails, or has no signature.
 func (t *statics) prepare(e *Engine) bool {
 	t.filters, t.scorers, t.plugins = make([]filter.Predicate, len(e.filters)), make([]hooks.Scorer, len(e.scores)), t.plugins[:0]
 	t.front = len(e.filters)
