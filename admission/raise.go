@@ -6,7 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Raise gives a quota other hard amounts, beside those that it keeps. A namespace or a quota that is not there, and a nil Quotas, stay as they are.
+// Raise changes some of the hard amounts of a quota; the others stay. Raise does nothing for a namespace or a quota that does not exist, and for nil
+// Quotas.
 func (q *Quotas) Raise(namespace, name string, hard v1.ResourceList) {
 	if q == nil {
 		return

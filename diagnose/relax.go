@@ -287,7 +287,7 @@ func beginWith(in Input, pod *v1.Pod, o Options, shared *common) (*diagnosis, er
 	}
 	search := o.Stop
 	o.Stop = func() bool { return in.stopped() || search != nil && search() }
-	d := &diagnosis{o: o, input: in, profile: in.Profile, tolerates: decider.Args[taints.Options](in.Profile, "TaintToleration"), base: in.Snapshot.Fork(), common: shared, pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, goes: map[choice]string{}}
+	d := &diagnosis{o: o, input: in, profile: in.Profile, tolerates: decider.Tolerations(in.Profile), base: in.Snapshot.Fork(), common: shared, pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, goes: map[choice]string{}}
 	if i := d.base.Slot(d.pod.Status.NominatedNodeName); o.Where != nil && (i < 0 || !o.Where(d.base.Node(i))) {
 		d.pod.Status.NominatedNodeName = "" // v1.37 tries a nominated node whatever nodes plugins name
 	}

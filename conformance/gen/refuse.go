@@ -28,8 +28,8 @@ type Refusal struct {
 	pods []*v1.Pod // that use quota
 }
 
-// Accept returns the first error of the API server about new pods that come one after the other, when the quota has the hard amounts under its name
-// beside those that it keeps.
+// Accept returns the first error of the API server about new pods that come one after the other, when the quota gets the hard amounts under its name
+// and keeps its others.
 func (r *Refusal) Accept(pods []*v1.Pod, raised map[string]v1.ResourceList) error {
 	var quotas []*v1.ResourceQuota
 	if r.Quota != nil {

@@ -508,7 +508,7 @@ func only(a, b side) (out []string) {
 // the machine.
 func TestScenarios(t *testing.T) {
 	scenarios := slices.Concat(scenarios, storage, redirected)
-	if *every || strings.Contains(flag.Lookup("test.run").Value.String(), "/") { // every, or those that -run names
+	if *every || strings.Contains(flag.Lookup("test.run").Value.String(), "/") { // all scenarios, or the one that -run names
 		scenarios = slices.Concat(scenarios, failing, breaking, waiting)
 	}
 	compare(t, scenarios, func(*world, *testing.T) string { return scenariosConfig })

@@ -6,6 +6,8 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/release/plugins"
+	"github.com/podberth/podberth/taints"
 )
 
 // Profile returns the profile of a planner. A profile without filters and scores becomes placement.DefaultProfile with the same name;
@@ -27,6 +29,11 @@ func Profile(planner, owner string, p placement.Profile) (placement.Profile, err
 		}
 	}
 	return p, p.Validate(nil).ToAggregate()
+}
+
+// Tolerations returns how the TaintToleration of a profile judges tolerations.
+func Tolerations(p placement.Profile) taints.Options {
+	return Args[taints.Options](p, plugins.TaintToleration)
 }
 
 // Args returns the arguments that a filter of a profile has, the zero value when the profile lacks the filter or a plugin of the caller is in

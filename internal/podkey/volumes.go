@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Volumes appends what package volumes reads: the volumes without those that the kubelet makes. The key of a pod with a generic ephemeral volume
+// Volumes appends what package volumes reads: the volumes that the kubelet does not make. The key of a pod with a generic ephemeral volume
 // also has its namespace, name and UID, because such a pod has a claim of its own.
 func Volumes(dst []byte, pod *v1.Pod) []byte {
 	some, own := false, false

@@ -242,7 +242,7 @@ func (b *bounder) restricted() int64 {
 
 // allowed returns which nodes the pod's node affinity and tolerations allow.
 func (b *bounder) allowed(pod *v1.Pod) []bool {
-	tolerations := taints.Compile(pod.Spec.Tolerations, decider.Args[taints.Options](b.real, "TaintToleration"))
+	tolerations := taints.Compile(pod.Spec.Tolerations, decider.Tolerations(b.real))
 	selector, _ := affinity.CompileRequired(pod) // an error names terms that match no node
 	may := make([]bool, len(b.nodes))
 	tainted, cordon := tolerations.On(b.base), tolerations.OnCordon(b.base)

@@ -13,7 +13,6 @@ import (
 	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/planning/workload"
-	"github.com/podberth/podberth/taints"
 )
 
 // readTypes gives the nodes that could be added a slot each. A node that is not added is in the snapshot as an object without labels
@@ -52,7 +51,7 @@ func (p *Planner) readType(t *Type, name string) error {
 		object.Labels = map[string]string{}
 	}
 	object.Labels[v1.LabelHostname] = name
-	made := must.Get(workload.Make(workload.Objects{DaemonSets: p.in.DaemonSets, Nodes: []*v1.Node{&object}}, workload.Options{Tolerations: decider.Args[taints.Options](p.real, "TaintToleration")}))
+	made := must.Get(workload.Make(workload.Objects{DaemonSets: p.in.DaemonSets, Nodes: []*v1.Node{&object}}, workload.Options{Tolerations: decider.Tolerations(p.real)}))
 	tied := slices.DeleteFunc(made.Pods, func(pod *v1.Pod) bool { return !daemon(pod) })
 	for k, pod := range tied {
 		pod.Name = fmt.Sprintf("%s%s-%d", pod.GenerateName, name, k)

@@ -13,7 +13,6 @@ import (
 	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
-	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -45,7 +44,7 @@ func New(in Input) (*Estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Estimator{snapshot: in.Snapshot, placer: placer, filters: slices.Clone(in.Profile.Filters), tolerates: decider.Args[taints.Options](in.Profile, plugins.TaintToleration)}, nil
+	return &Estimator{snapshot: in.Snapshot, placer: placer, filters: slices.Clone(in.Profile.Filters), tolerates: decider.Tolerations(in.Profile)}, nil
 }
 
 // check returns an error for a pod about which nobody can ask.

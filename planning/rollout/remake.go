@@ -13,7 +13,6 @@ import (
 	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/workload"
-	"github.com/podberth/podberth/taints"
 )
 
 // remake returns the pod that a controller makes in the place of a pod that is terminating or gone; nil when nobody makes one.
@@ -124,7 +123,7 @@ func copyOf(old *v1.Pod) *v1.Pod {
 // daemons returns the pods of DaemonSets for a new node, as the API server stores them. A pod is named after its DaemonSet and the
 // node, with a number if another pod has the name.
 func (x *run) daemons(node *v1.Node) (out []*v1.Pod) {
-	made := must.Get(workload.Make(workload.Objects{DaemonSets: x.in.DaemonSets, Nodes: []*v1.Node{node}}, workload.Options{Tolerations: decider.Args[taints.Options](x.in.Profile, "TaintToleration")}))
+	made := must.Get(workload.Make(workload.Objects{DaemonSets: x.in.DaemonSets, Nodes: []*v1.Node{node}}, workload.Options{Tolerations: decider.Tolerations(x.in.Profile)}))
 	for _, pod := range made.Pods {
 		admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{SkipChanges: true})
 		if err != nil {

@@ -124,7 +124,7 @@ func TestRequestOfContainers(t *testing.T) {
 	require.Contains(t, errs.String(), "its pods have 2 containers")
 }
 
-// Pods that no controller makes again, and those that belong to the node, go with it, and the answer says from where. The table has each in a section.
+// Bare pods, and pods that belong to a node, go with the node. The answer says from which node they go, and the table has a section for each kind.
 func TestPodsThatGoWithTheirNode(t *testing.T) {
 	text := shop("ReplicaSet", "web", 1, owned{"a", "n1", "DaemonSet/agent", true, 1}, owned{"b", "n1", "Node/n1", true, 1}, owned{"c", "n1", "ReplicaSet/web", true, 1}, owned{"d", "n2", "DaemonSet/agent", true, 1}) +
 		"---\n{apiVersion: v1, kind: Pod, metadata: {name: bare, namespace: shop}, spec: {nodeName: n1, containers: [{name: c, image: c}]}}\n"
