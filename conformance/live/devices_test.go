@@ -69,14 +69,14 @@ func (w *world) wipeDevices(namespace string, now metav1.DeleteOptions) {
 }
 
 // gpuClaim makes a claim for one device.
-func (w *world) gpuClaim(name string) {
+func (w *world) gpuClaim(name string, owners ...metav1.OwnerReference) {
 	w.t.Helper()
-	w.gpuClaimIn("default", name)
+	w.gpuClaimIn("default", name, owners...)
 }
 
-func (w *world) gpuClaimIn(namespace, name string) {
+func (w *world) gpuClaimIn(namespace, name string, owners ...metav1.OwnerReference) {
 	w.t.Helper()
-	_, err := w.api.ResourceV1().ResourceClaims(namespace).Create(w.ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimSpec{
+	_, err := w.api.ResourceV1().ResourceClaims(namespace).Create(w.ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners}, Spec: resourcev1.ResourceClaimSpec{
 		Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}}},
 	}}, metav1.CreateOptions{})
 	require.NoError(w.t, err)

@@ -54,12 +54,8 @@ var written = []scenario{
 		p := w.pod("p1", "1", func(p *v1.Pod) {
 			p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "d", ResourceClaimTemplateName: ptr.To("t")}}
 		})
-		w.gpuClaim("d1")
-		c, err := w.api.ResourceV1().ResourceClaims("default").Get(w.ctx, "d1", metav1.GetOptions{})
-		require.NoError(w.t, err)
-		c.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: p.Name, UID: p.UID, Controller: ptr.To(true)}}
-		_, err = w.api.ResourceV1().ResourceClaims("default").Update(w.ctx, c, metav1.UpdateOptions{})
-		require.NoError(w.t, err)
+		// The claim has its owner from the start, as a template's has: no scheduler hears of an owner that comes after the pod's status.
+		w.gpuClaim("d1", metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: p.Name, UID: p.UID, Controller: ptr.To(true)})
 		w.patchPodStatus("p1", `{"resourceClaimStatuses":[{"name":"d","resourceClaimName":"d1"}]}`)
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
