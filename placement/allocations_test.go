@@ -12,6 +12,7 @@ import (
 
 // A decision about a pod like one before takes memory once, for its predicates.
 func TestDecisionTakesLittleMemory(t *testing.T) {
+	testkit.CountsWork(t)
 	s, pods := benchCluster(t, 0, 200, 1), [20]*v1.Pod{}
 	p, err := New(s, benchProfile())
 	require.NoError(t, err)

@@ -20,6 +20,7 @@ func (x rowReader) Raw(int) int64 { *x.rows++; return 0 }
 // A gang that waits for room gets the decision that asking node by node gives, whether a member looks at a part of the nodes or at all. A gang like
 // one before reads the rows of few nodes.
 func TestWaitingGang(t *testing.T) {
+	testkit.CountsWork(t)
 	const nodes = 200
 	for name, sampling := range map[string]filter.Sampling{"part": {}, "all": placement.AllNodes()} {
 		t.Run(name, func(t *testing.T) {

@@ -103,6 +103,7 @@ func (c countedPod) Count() hooks.State {
 // Replicas use the work that the first two of them made: from the third on a plan prepares no plugin again and counts no pods
 // again. A key that never repeats would change no answer and be seen here alone.
 func TestReplicasAskNoPluginAgain(t *testing.T) {
+	testkit.CountsWork(t)
 	web := func(k int) testkit.PodBuilder {
 		return testkit.Pod(fmt.Sprintf("p%d", k)).Labels("app=web").Request("cpu=100m,memory=64Mi")
 	}

@@ -101,6 +101,7 @@ func (w *world) plan(t *testing.T, s *cluster.Snapshot, profile Profile) *Plan {
 // How often plans ask their plugins to prepare an answer and read the cluster, in random clusters that change. A loss of reuse changes
 // no answer; here it changes a number. With -rewrite the test writes the numbers as they are.
 func TestWork(t *testing.T) {
+	testkit.CountsWork(t)
 	testkit.Sequential(t)
 	var out strings.Builder
 	count := func(name string, seeds int, play func(w *world, seed int)) {
