@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // lacks is the first line about an owner whose pods do not exist.
@@ -16,6 +18,7 @@ var lacks = regexp.MustCompile(`^\w+ default/\S+ has \d of \d pods: `)
 
 // The first screen of every case of the corpus of advice has at most ten lines of 80 columns, and begins with the cause.
 func TestFirstScreens(t *testing.T) {
+	testkit.Sequential(t)
 	files, err := filepath.Glob("../../../diagnose/testdata/advice/*.yaml")
 	require.NoError(t, err)
 	require.Greater(t, len(files), 110)

@@ -103,6 +103,7 @@ func TestNoForbiddenEdit(t *testing.T) {
 
 // No golden file of any command, and none of a library, has such a sentence either.
 func TestNoForbiddenEditInGoldenFiles(t *testing.T) {
+	testkit.Sequential(t)
 	files := 0
 	require.NoError(t, filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.Contains(path, "/testdata/") || strings.Contains(path, "/fuzz/") {

@@ -64,6 +64,7 @@ what the commands print against them.
 // What every command prints as JSON has the form of its schema. docs/json.md has each kind, with a file that has a whole answer, or
 // a part of one; -rewrite writes it.
 func TestJSON(t *testing.T) {
+	testkit.Sequential(t)
 	asked := maps.Clone(commands)
 	delete(asked, "place-map") // a picture is for terminals
 	asked["place-pack"] = []string{"place", "--pack", "-f", shipped}
