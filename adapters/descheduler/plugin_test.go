@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -189,7 +189,9 @@ func devices(n int) []runtime.Object {
 }
 
 // NodeFit forgets what the same cycle has evicted: here the second pod has to stay, because the first one takes the room.
-func TestPodsOnTheirWay(t *testing.T) {
+func TestPodsOnTheirWay(t *testing.T) { synctest.Test(t, podsOnTheirWay) }
+
+func podsOnTheirWay(t *testing.T) {
 	ctx := t.Context()
 	web := func(i int, node string) *v1.Pod { return pod("web", i, node, "1") }
 	small := node("n2", "z", 8)
@@ -209,7 +211,8 @@ func TestPodsOnTheirWay(t *testing.T) {
 	elsewhere := web(4, "n1") // the scheduler had other ideas
 	_, err := p.client.CoreV1().Pods("shop").Create(ctx, elsewhere, metav1.CreateOptions{})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return p.Knows("shop", "web-4") }, 10*time.Second, time.Millisecond)
+	synctest.Wait()
+	require.True(t, p.Knows("shop", "web-4"))
 	require.True(t, p.PreEvictionFilter(web(3, "n1")), "the second is on a node, and n2 is free")
 	p.evict(t, ctx, "web-3")
 	require.False(t, p.PreEvictionFilter(web(1, "n1")))
@@ -217,15 +220,18 @@ func TestPodsOnTheirWay(t *testing.T) {
 	require.True(t, p.PreEvictionFilter(web(1, "n1")), "five minutes later nobody is expected")
 }
 
-// evict deletes a pod and waits for the informers.
+// evict deletes a pod and waits for the informers. It runs in a bubble of synctest.
 func (r running) evict(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	require.NoError(t, r.client.CoreV1().Pods("shop").Delete(ctx, name, metav1.DeleteOptions{}))
-	require.Eventually(t, func() bool { return !r.Knows("shop", name) }, 10*time.Second, time.Millisecond)
+	synctest.Wait()
+	require.False(t, r.Knows("shop", name))
 }
 
 // Together they would come back: alone each pod leaves n1 for the emptier n2, but when both are gone, one of them finds n1 as good.
-func TestTogether(t *testing.T) {
+func TestTogether(t *testing.T) { synctest.Test(t, together) }
+
+func together(t *testing.T) {
 	ctx := t.Context()
 	p := build(t, ctx, descheduler.Args{}, node("n1", "z", 8), node("n2", "z", 8), pod("a", 1, "n1", "1"), pod("b", 1, "n1", "1"), pod("c", 1, "n1", "1")).start(t, ctx)
 	require.True(t, p.PreEvictionFilter(pod("a", 1, "n1", "1")))

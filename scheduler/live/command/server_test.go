@@ -7,9 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -31,6 +31,18 @@ func listen(t *testing.T) net.Listener {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() }) // the server may have closed it
 	return l
+}
+
+// closing is a listener that tells when it is closed.
+type closing struct {
+	net.Listener
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *closing) Close() error {
+	defer c.once.Do(func() { close(c.closed) })
+	return c.Listener.Close()
 }
 
 // standIn takes the scheduler's place.
@@ -89,7 +101,8 @@ func TestMetricsOfScheduler(t *testing.T) {
 func TestServe(t *testing.T) {
 	said := logged()
 	o, s := parsed(t), newServer(t)
-	o.serving.Listener = listen(t)
+	listener := &closing{Listener: listen(t), closed: make(chan struct{})}
+	o.serving.Listener = listener
 	stop, err := o.serve(s)
 	require.NoError(t, err)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the certificate is made by the process
@@ -127,13 +140,7 @@ func TestServe(t *testing.T) {
 		stop()
 		close(stopped)
 	}()
-	require.Eventually(t, func() bool {
-		c, err := net.Dial("tcp", o.serving.Listener.Addr().String())
-		if err == nil {
-			_ = c.Close() // the server still listens
-		}
-		return err != nil
-	}, patience, time.Millisecond)
+	<-listener.closed
 	select {
 	case <-stopped:
 		require.FailNow(t, "a request is under way")

@@ -25,70 +25,65 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 )
 
 // Events arrive with their fields, are sent again when no answer came, and are lost when they are refused.
 func TestRecorder(t *testing.T) {
-	api := fake.NewClientset()
-	var mu sync.Mutex
-	answers := map[string][]error{
-		"lost":    {io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
-		"refused": {apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "refused", errors.New("no"))},
-		"down":    slices.Repeat([]error{io.ErrUnexpectedEOF}, eventTries+1),
-	}
-	tries := map[string]int{}
-	api.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		name := a.(clienttesting.CreateAction).GetObject().(*eventsv1.Event).Regarding.Name
-		tries[name]++
-		if left := answers[name]; len(left) > 0 {
-			answers[name] = left[1:]
-			return true, nil, left[0]
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset()
+		var mu sync.Mutex
+		answers := map[string][]error{
+			"lost":    {io.ErrUnexpectedEOF, io.ErrUnexpectedEOF},
+			"refused": {apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "refused", errors.New("no"))},
+			"down":    slices.Repeat([]error{io.ErrUnexpectedEOF}, eventTries+1),
 		}
-		return false, nil, nil
+		tries := map[string]int{}
+		api.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			name := a.(clienttesting.CreateAction).GetObject().(*eventsv1.Event).Regarding.Name
+			tries[name]++
+			if left := answers[name]; len(left) > 0 {
+				answers[name] = left[1:]
+				return true, nil, left[0]
+			}
+			return false, nil, nil
+		})
+		r := NewRecorder(api, "mine", "second")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		require.NoError(t, r.Start(ctx))
+		before := lostEvents(t)
+		for _, name := range []string{"plain", "lost", "refused", "down"} {
+			p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "u", ResourceVersion: "7"}, Spec: v1.PodSpec{SchedulerName: "second"}}
+			r.Event(p, v1.EventTypeNormal, "Scheduled", "Binding", "100% to n1")
+		}
+		other := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}, Spec: v1.PodSpec{SchedulerName: "theirs"}}
+		r.Event(other, v1.EventTypeWarning, "FailedScheduling", "Scheduling", "no")
+		time.Sleep(2 * eventTries * eventPause) // of the bubble
+		r.Flush(ctx)
+		require.Equal(t, map[string]int{"plain": 1, "lost": 3, "refused": 1, "down": eventTries, "other": 1}, tries)
+		list, err := api.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
+		require.NoError(t, err)
+		written := map[string]eventsv1.Event{}
+		for _, e := range list.Items {
+			written[e.Regarding.Name] = e
+		}
+		require.Len(t, written, 3)
+		require.EqualValues(t, 2, lostEvents(t)-before, "refused and down")
+		o := written["other"]
+		require.Equal(t, []string{"Warning", "FailedScheduling", "Scheduling", "no", "mine"}, []string{o.Type, o.Reason, o.Action, o.Note, o.ReportingController})
+		host, err := os.Hostname()
+		require.NoError(t, err)
+		e := written["plain"]
+		require.Equal(t, v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "plain", UID: "u", ResourceVersion: "7"}, e.Regarding)
+		require.Equal(t, []string{"Normal", "Scheduled", "Binding", "100% to n1", "second", "second-" + host},
+			[]string{e.Type, e.Reason, e.Action, e.Note, e.ReportingController, e.ReportingInstance})
+		require.Regexp(t, `^plain\.[0-9a-f]+$`, e.Name)
+		require.False(t, e.EventTime.IsZero())
 	})
-	r := NewRecorder(api, "mine", "second")
-	r.once = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemFastSlowRateLimiter[*eventsv1.Event](time.Microsecond, time.Microsecond, 0))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	require.NoError(t, r.Start(ctx))
-	before := lostEvents(t)
-	for _, name := range []string{"plain", "lost", "refused", "down"} {
-		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "u", ResourceVersion: "7"}, Spec: v1.PodSpec{SchedulerName: "second"}}
-		r.Event(p, v1.EventTypeNormal, "Scheduled", "Binding", "100% to n1")
-	}
-	other := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}, Spec: v1.PodSpec{SchedulerName: "theirs"}}
-	r.Event(other, v1.EventTypeWarning, "FailedScheduling", "Scheduling", "no")
-	done := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return tries["plain"] == 1 && tries["lost"] == 3 && tries["refused"] == 1 && tries["down"] == eventTries && tries["other"] == 1
-	}
-	require.Eventually(t, done, time.Minute, time.Millisecond, "%v", tries)
-	r.Flush(ctx)
-	require.True(t, done())
-	list, err := api.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
-	require.NoError(t, err)
-	written := map[string]eventsv1.Event{}
-	for _, e := range list.Items {
-		written[e.Regarding.Name] = e
-	}
-	require.Len(t, written, 3)
-	require.EqualValues(t, 2, lostEvents(t)-before, "refused and down")
-	o := written["other"]
-	require.Equal(t, []string{"Warning", "FailedScheduling", "Scheduling", "no", "mine"}, []string{o.Type, o.Reason, o.Action, o.Note, o.ReportingController})
-	host, err := os.Hostname()
-	require.NoError(t, err)
-	e := written["plain"]
-	require.Equal(t, v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "plain", UID: "u", ResourceVersion: "7"}, e.Regarding)
-	require.Equal(t, []string{"Normal", "Scheduled", "Binding", "100% to n1", "second", "second-" + host},
-		[]string{e.Type, e.Reason, e.Action, e.Note, e.ReportingController, e.ReportingInstance})
-	require.Regexp(t, `^plain\.[0-9a-f]+$`, e.Name)
-	require.False(t, e.EventTime.IsZero())
 }
 
 // A warning that comes again about the same version of the pod makes its event a series. The next version begins another event.
