@@ -61,6 +61,23 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Each fix is tried on the workload and the quotas as they are: what needs two changes has no fix. A fix is about the container that is refused.
+func TestFixesAreTriedAlone(t *testing.T) {
+	quota := strings.NewReplacer("HARD", "{requests.cpu: 400m}", "USED", "{requests.cpu: 0}").Replace(quotas)
+	most := strings.NewReplacer("MIN", "", "MAX", "cpu: 700m").Replace(lims)
+	for name, dump := range map[string]string{
+		"a quota and a class":   object("{priorityClassName: gold, containers: [{name: c, image: web, resources: {requests: {cpu: 500m}}}]}", "1") + quota,
+		"a range and a quota":   object("{containers: [{name: c, image: web, resources: {requests: {cpu: 900m}, limits: {cpu: 900m}}}]}", "1") + most + quota,
+		"two classes at a time": object("{priorityClassName: gold, runtimeClassName: kata, containers: [{name: c, image: web}]}", "1"),
+	} {
+		a := answered(t, dump)
+		require.Equal(t, refused, a.State, name)
+		require.Empty(t, a.Fixes, name)
+	}
+	a := answered(t, object("{containers: [{name: c, image: web, resources: {limits: {cpu: 100m}}}, {name: d, image: web, resources: {limits: {cpu: 900m}}}]}", "1")+most)
+	require.Contains(t, a.Fixes[0].Text, "containers[1].resources.limits[cpu] from 900m to 700m")
+}
+
 // Pods that nobody refuses, and pods that nobody wants.
 func TestOtherStates(t *testing.T) {
 	a := answered(t, object("{containers: [{name: c, image: web}]}", "2"))

@@ -55,7 +55,7 @@ type pods struct {
 }
 
 func (p *Page) model() *model {
-	m := &model{Resources: []string{}, Zones: []string{}, Pools: []string{}, Nodes: []node{}, Verdicts: []verdict{}, Of: map[int]int{}, Selected: -1, index: map[string]int{}, pod: map[string]int{}}
+	m := &model{Zones: []string{}, Pools: []string{}, Nodes: []node{}, Verdicts: []verdict{}, Of: map[int]int{}, Selected: -1, index: map[string]int{}, pod: map[string]int{}}
 	asked := p.requests()
 	m.cluster(p.nodes, asked)
 	texts := map[string]int{}

@@ -135,12 +135,15 @@ func TestVerdict(t *testing.T) {
 		{Node: "n1", Scores: []placement.NodeScore{{Plugin: "ImageLocality", Weight: 2, Weighted: 40}}, Total: 40},
 		{Node: "n2", Rejections: []placement.Rejection{full}}, {Node: "unknown", Rejections: []placement.Rejection{full}}, {Node: "n3", Rejections: []placement.Rejection{full}},
 	}, explain.Answer{Obstacles: []explain.Obstacle{{Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Nodes: 1}}}, nil)
-	p := New("t", []*v1.Node{nodeOf("n1", "a", "4"), nodeOf("n2", "a", "4"), nodeOf("n3", "a", "4")}, []*v1.Pod{podOf("web", "", "1")})
+	p := New("t", []*v1.Node{nodeOf("n1", "a", "4"), nodeOf("n2", "a", "4"), nodeOf("n3", "a", "4")}, []*v1.Pod{podOf("web", "", "1"), podOf("other", "", "1")})
 	p.Explain("default/web", v)
 	p.Explain("default/none", nil)
+	p.Explain("default/other", VerdictOf([]placement.NodeReport{{Node: "n3", Rejections: []placement.Rejection{full}}}, explain.Answer{}, nil))
 	m := modelOf(t, written(t, p))
 	require.Zero(t, m.Selected)
-	require.Equal(t, map[int]int{0: 0}, m.Of)
+	require.Equal(t, map[int]int{0: 0, 1: 1}, m.Of)
+	require.Equal(t, []int{2}, m.Verdicts[1].Nodes, "the third node")
+	require.Equal(t, []int{0}, m.Verdicts[1].Row, "the first row")
 	got := m.Verdicts[0]
 	require.Equal(t, 1, got.Feasible)
 	require.Equal(t, []string{"1 node: Insufficient cpu (NodeResourcesFit)"}, got.Obstacles)
@@ -188,6 +191,7 @@ func TestTimeline(t *testing.T) {
 	line.Add("n1", "", Span{From: time.Second, To: time.Second, Kind: Changes})
 	line.Add("", "default/web", Span{From: 2 * time.Second, To: 5 * time.Second, Kind: Leaves})
 	got := line.in(map[string]int{"n1": 7}, map[string]int{"default/web": 3})
+	require.Equal(t, "default/web", line.Lanes[0].Pod, "the lanes that were given stay in their order")
 	require.Equal(t, 5000.0, got.End)
 	require.Equal(t, []lane{
 		{"n1", 7, -1, []span{{1000, 1000, Changes, ""}}},
@@ -199,9 +203,21 @@ func TestTimeline(t *testing.T) {
 	require.Empty(t, steps.Lanes[0].Spans)
 }
 
+// The nodes of a page are in the order of zones and names, and those that were given stay where they are.
+func TestNodesThatWereGiven(t *testing.T) {
+	given := []*v1.Node{nodeOf("n2", "b", "4"), nodeOf("n1", "a", "4")}
+	m := modelOf(t, written(t, New("t", given, nil)))
+	require.Equal(t, []string{"n1", "n2"}, []string{m.Nodes[0].Name, m.Nodes[1].Name})
+	require.Equal(t, "n2", given[0].Name)
+}
+
 // An empty cluster is a page too.
 func TestEmpty(t *testing.T) {
-	m := modelOf(t, written(t, New("", nil, nil)))
+	text := written(t, New("", nil, nil))
+	m := modelOf(t, text)
+	for _, list := range []string{"zones", "pools", "nodes", "verdicts", "name", "node", "state", "ask"} {
+		require.Contains(t, text, `"`+list+`":[]`, "the script reads its length")
+	}
 	require.Empty(t, m.Nodes)
 	require.Equal(t, -1, m.Selected)
 	require.ErrorIs(t, New("", nil, nil).Write(broken{}), errBroken)

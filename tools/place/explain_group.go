@@ -109,7 +109,7 @@ func (x *simulation) gang(ctx context.Context, e *explanation, pod *v1.Pod, grou
 	}
 	lines := append(d.Why(), x.strangers(pod.Namespace, group)...)
 	if e.Group != nil {
-		e.Group.Why = slices.Clone(lines)
+		e.Group.Why = lines
 	}
 	if d.Members < d.Needed {
 		lines = append(lines, fmt.Sprintf("Held: %s.", firstNames(held)))

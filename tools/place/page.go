@@ -148,7 +148,7 @@ func (x *simulation) writePage(ctx context.Context, out *bytes.Buffer, a answer)
 // writePage writes the explanation as a page.
 func (e *explanation) writePage(out *bytes.Buffer, x *simulation) {
 	p := x.page("Why " + e.Pod)
-	p.Summary, p.Text, p.Select = strings.Join(append(slices.Clone(e.waits), e.said), " "), e.text(false), e.Pod
+	p.Summary, p.Text, p.Select = strings.Join(slices.Concat(e.waits, []string{e.said}), " "), e.text(false), e.Pod
 	state := e.State
 	if e.Outcome != "" && e.State != "Running" {
 		state = e.Outcome

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/tools/dump"
 )
 
 // The pods of a shipped cluster with bound, waiting, zonal and ReadWriteOncePod claims: each decision about volumes reaches
@@ -52,6 +54,20 @@ func TestVolumes(t *testing.T) {
 		require.Zero(t, code, errs)
 		testkit.Golden(t, c.golden, out)
 	})
+}
+
+// A held input answers twice alike: the run binds copies of its claims.
+func TestHeldClaimsStay(t *testing.T) {
+	o, err := dump.Read([]string{"testdata/volumes.yaml"}, nil, dump.Options{})
+	require.NoError(t, err)
+	in := dump.Hold(o)
+	var answers [2]string
+	for k := range answers {
+		var out, errs bytes.Buffer
+		require.Zero(t, Run(t.Context(), []string{"-f=-", "-o=json"}, in, &out, &errs), errs.String())
+		answers[k] = out.String()
+	}
+	require.Equal(t, answers[0], answers[1])
 }
 
 // Every kind of storage object is read: without those of one kind the same pods are decided otherwise.

@@ -180,7 +180,7 @@ func (w *world) removeNode(name string) error {
 	if err != nil {
 		return err
 	}
-	w.o.Nodes = slices.DeleteFunc(slices.Clone(w.o.Nodes), func(x *v1.Node) bool { return x == n })
+	w.o.Nodes = slices.DeleteFunc(w.o.Nodes, func(x *v1.Node) bool { return x == n })
 	return w.leave(func(p *v1.Pod) bool { return p.Spec.NodeName == name })
 }
 

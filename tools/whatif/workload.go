@@ -148,14 +148,13 @@ func (x *owner) first(n int) []*v1.Pod {
 		}
 		return 2
 	}
-	list := slices.Clone(x.pods)
-	slices.SortStableFunc(list, func(a, b *v1.Pod) int {
+	slices.SortStableFunc(x.pods, func(a, b *v1.Pod) int {
 		if x.kind == "StatefulSet" {
 			return cmp.Compare(ordinal(b), ordinal(a))
 		}
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(on[b.Spec.NodeName], on[a.Spec.NodeName]), b.CreationTimestamp.Compare(a.CreationTimestamp.Time))
 	})
-	return list[:n]
+	return x.pods[:n]
 }
 
 func ordinal(p *v1.Pod) int {
@@ -201,12 +200,10 @@ func (w *world) request(text string) error {
 			return bad("Invalid value", "%q: its pods have %d containers, and a change of a request is about the only one", on, len(s.Containers))
 		}
 		c := &s.Containers[0]
-		list := c.Resources.Requests.DeepCopy()
-		if list == nil {
-			list = v1.ResourceList{}
+		if c.Resources.Requests == nil {
+			c.Resources.Requests = v1.ResourceList{}
 		}
-		list[v1.ResourceName(resource)] = quantity
-		c.Resources.Requests = list
+		c.Resources.Requests[v1.ResourceName(resource)] = quantity
 		return nil
 	}
 	if t, _ := admission.Template(x.object); t != nil {

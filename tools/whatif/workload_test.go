@@ -144,9 +144,10 @@ func TestPodsThatGoWithTheirNode(t *testing.T) {
 func TestRefusedGrowth(t *testing.T) {
 	text := shop("ReplicaSet", "web", 1, owned{"a", "n1", "ReplicaSet/web", true, 1}) +
 		"---\n{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: shop}, spec: {hard: {pods: 2}}, status: {hard: {pods: 2}, used: {pods: 1}}}\n"
-	a := answered(t, text, "-scale=replicaset/shop/web=4")
+	a := answered(t, text, "-scale=replicaset/shop/web=4", "-n=shop")
 	require.Len(t, a.Placed, 1)
 	require.Len(t, a.Refused, 2)
+	require.Empty(t, answered(t, text, "-scale=replicaset/shop/web=4", "-n=other").Refused)
 	for _, r := range a.Refused {
 		require.True(t, strings.HasPrefix(r.Pod, "shop/web-"), r.Pod)
 		require.Contains(t, r.Message, "exceeded quota: q")
