@@ -169,8 +169,6 @@ func (k *policyConverter) predicates(p *policy, plugins *configv1.Plugins) {
 			k.note("predicate %s: removed in v1.23 without a successor; node affinity or a plugin of one's own does it", x.Name)
 		case !ok:
 			k.note("predicate %s: no such function", x.Name)
-		case len(old.Plugins) == 0:
-			k.note("predicate %s: %s", x.Name, old.Note)
 		default:
 			if old.Note != "" {
 				k.note("predicate %s: %s", x.Name, old.Note)
@@ -245,7 +243,6 @@ func (k *policyConverter) ratioOf(name string, shape []configv1.UtilizationShape
 		k.note("priority %s: its shape is left out, NodeResourcesFit has one already", name)
 		return
 	}
-	shape = slices.Clone(shape)
 	if slices.ContainsFunc(shape, func(p configv1.UtilizationShapePoint) bool { return p.Score > 10 }) &&
 		!slices.ContainsFunc(shape, func(p configv1.UtilizationShapePoint) bool { return p.Score > 100 }) {
 		for i := range shape {

@@ -119,6 +119,9 @@ func TestEveryGate(t *testing.T) {
 			require.EqualError(t, err, fmt.Sprintf("cannot set feature gate %s to %t, feature is locked to %t", name, !k.on, k.on))
 		} else {
 			require.NoError(t, err, name)
+			for _, note := range g.Notes() { // none for a gate that is followed
+				require.Contains(t, note, fmt.Sprintf("and decides as with %s=%t", name, k.on))
+			}
 		}
 	}
 }

@@ -55,6 +55,7 @@ func TestAnswers(t *testing.T) {
 		return a
 	}
 	require.Equal(t, "8", ask().Summary.Before, "without prices a node costs 1")
+	require.Empty(t, ask("-f", "testdata/racks.yaml", "-free-domains", "example.com/rack").Stays, "the plan is about racks, not about each node")
 	require.LessOrEqual(t, ask("-max-moves", "3").Summary.Moves, 3)
 	require.Len(t, ask("-time", "1ns").Nodes, 0, "the search ends before the first node")
 	require.Less(t, len(ask().Kept), len(ask("-f", "testdata/full.yaml").Kept)+2)
@@ -121,6 +122,7 @@ func TestWhatWouldHaveToChange(t *testing.T) {
 		var a consolidationPlan
 		require.NoError(t, json.Unmarshal([]byte(out), &a))
 		require.Equal(t, want, a.Why.Changes, node)
+		require.NotContains(t, out, "null", "lists without elements are lists")
 		for _, p := range a.Why.Pods {
 			require.Contains(t, []string{"n1", "n2", "n3"}, p.To)
 			require.NotEqual(t, node, p.To)

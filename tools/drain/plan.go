@@ -173,8 +173,6 @@ func (r *replacer) note(e disruption.Planned) string {
 		return "left out by -steps or -time"
 	case e.Replaced && e.Replacement == "":
 		return "placed by scheduler " + e.Pod.Spec.SchedulerName
-	case e.Replaced:
-		return ""
 	case phase == v1.PodSucceeded || phase == v1.PodFailed:
 		return "it has finished"
 	case e.Pod.DeletionTimestamp != nil:

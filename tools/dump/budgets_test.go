@@ -39,7 +39,9 @@ func TestCheckBudgets(t *testing.T) {
 	})
 	bad := &Objects{PodDisruptionBudgets: []*policyv1.PodDisruptionBudget{budget("policy/v1", nil, 1), budget("policy/v1", nil, -1)}}
 	require.EqualError(t, bad.CheckBudgets(), "PodDisruptionBudget shop/web: spec.minAvailable: Invalid value: -1: must be greater than or equal to 0")
+	given := bad.PodDisruptionBudgets
 	refused := bad.TakeRefusedBudgets()
+	require.NotContains(t, given, (*policyv1.PodDisruptionBudget)(nil), "the list that the caller has stays")
 	require.Len(t, refused, 1)
 	require.EqualError(t, refused["PodDisruptionBudget shop/web"][0], "spec.minAvailable: Invalid value: -1: must be greater than or equal to 0")
 	require.Len(t, bad.PodDisruptionBudgets, 1)

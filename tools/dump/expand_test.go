@@ -40,8 +40,10 @@ func TestExpandIsWhatControllersMake(t *testing.T) {
 {apiVersion: v1, kind: Pod, metadata: {name: db-1, labels: {app: db}, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, controller: true}]}, status: {phase: Failed}}
 `, Options{})
 	require.NoError(t, err)
+	given, failed := o.Pods, o.Pods[1]
 	made, err := o.Expand(true)
 	require.NoError(t, err)
+	require.Same(t, failed, given[1], "the list that the caller has stays")
 	require.Len(t, made.Pods, 1)
 	require.Equal(t, "db-1", made.Pods[0].Name)
 	require.Equal(t, "data-db-1", o.PersistentVolumeClaims[0].Name)
