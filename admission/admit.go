@@ -13,7 +13,6 @@ import (
 	"github.com/podberth/podberth/overhead/kubelet"
 	"github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/release"
-	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -64,7 +63,7 @@ type Change struct {
 //  5. "PodTolerationRestriction": [TolerationRestriction.Admit], when the option is set.
 //  6. "ExtendedResourceToleration": [WithExtendedResources], when the option is set.
 //  7. "RuntimeClass": runtimeclass.Admit.
-//  8. "label keys": [MergeLabelKeys] and [spread.MergeMatchLabelKeys].
+//  8. "label keys": [MergeLabelKeys].
 //  9. "pod-level resources": spec.resources is filled here in v1.37, and at step 1 before.
 //  10. LimitRanger looks at the result: [CheckLimitRanges].
 //  11. PodTolerationRestriction looks at the result: its whitelist must cover the tolerations of the later steps too.
@@ -96,9 +95,7 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 		}},
 		{"RuntimeClass", func(p *v1.Pod) (*v1.Pod, error) { return runtimeclass.Admit(p, c.RuntimeClasses) }},
 		{"label keys", func(p *v1.Pod) (*v1.Pod, error) {
-			p = MergeLabelKeys(p)
-			p.Spec.TopologySpreadConstraints = spread.MergeMatchLabelKeys(p)
-			return p, nil
+			return MergeLabelKeys(p), nil
 		}},
 		{"pod-level resources", func(p *v1.Pod) (*v1.Pod, error) {
 			if !fillsLate(o.Release) {

@@ -57,11 +57,18 @@ func ExampleMergeLabelKeys() {
 	web := apart("web", v1.LabelHostname)
 	web.Labels["rev"] = "2"
 	web.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].MatchLabelKeys = []string{"rev"}
-	merged := admission.MergeLabelKeys(web).Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
+	web.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule, MatchLabelKeys: []string{"rev"}, LabelSelector: &metav1.LabelSelector{},
+	}}
+	stored := admission.MergeLabelKeys(web)
+	fmt.Println(stored.Spec.TopologySpreadConstraints[0].LabelSelector.MatchExpressions)
+	merged := stored.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
 	for _, e := range merged.LabelSelector.MatchExpressions {
 		fmt.Println(e.Key, e.Operator, e.Values)
 	}
-	// Output: rev In [2]
+	// Output:
+	// [{rev In [2]}]
+	// rev In [2]
 }
 
 // Pods that must not run on foreign nodes rely on labels that a node may not give itself.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/apiserver"
-	"github.com/podberth/podberth/overhead/runtimeclass"
 )
 
 // Validate returns what the API server finds wrong with the fields that scheduling reads of a new object, with the server's
@@ -24,7 +23,8 @@ import (
 //   - Pod: see below,
 //   - Node: the labels; of taints the key, the value and the effect, and that a pair of key and effect stands there once,
 //   - PriorityClass: the name, the value and the preemption policy (rules P1.10 to P1.12),
-//   - RuntimeClass: [runtimeclass.ValidateOverhead], and the nodeSelector and tolerations of scheduling,
+//   - RuntimeClass: overhead.podFixed, which is checked like the limits of a container, and the nodeSelector and tolerations of scheduling
+//     (rule O6.6),
 //   - PodDisruptionBudget: minAvailable and maxUnavailable, the policy and the selector (rule D4.1),
 //   - objects with a pod template ([Template]): the checks of a pod for the template, with the paths of the object.
 //
@@ -67,7 +67,7 @@ func Validate(object metav1.Object, o Options) field.ErrorList {
 func validateRuntimeClass(c *nodev1.RuntimeClass, o Options) field.ErrorList {
 	var errs field.ErrorList
 	if c.Overhead != nil {
-		errs = append(errs, runtimeclass.ValidateOverhead(c.Overhead.PodFixed, field.NewPath("overhead"))...)
+		errs = append(errs, apiserver.ValidateResources(c.Overhead.PodFixed, nil, apiserver.ResourceName, field.NewPath("overhead"))...)
 	}
 	if c.Scheduling != nil {
 		path := field.NewPath("scheduling")

@@ -82,6 +82,7 @@ func TestWarnings(t *testing.T) {
 	p.Spec.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux", "node-role.kubernetes.io/master": ""}
 	p.Spec.Affinity.NodeAffinity = requiring(exprs(req("beta.kubernetes.io/arch", "Exists"))).Spec.Affinity.NodeAffinity
 	p.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = []v1.PreferredSchedulingTerm{prefer(1, req("beta.kubernetes.io/instance-type", "Exists"))}
+	p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{LabelSelector: &metav1.LabelSelector{}}, {}}
 	require.Equal(t, []string{
 		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`,
 		`spec.nodeSelector[node-role.kubernetes.io/master]: deprecated; use "node-role.kubernetes.io/control-plane" instead`,
@@ -89,6 +90,7 @@ func TestWarnings(t *testing.T) {
 		`spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].key: deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
 		`spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null labelSelector results in matching no pod`,
 		`spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey: deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
+		`spec.topologySpreadConstraints[1].labelSelector: a null labelSelector results in matching no pod`,
 	}, Warnings(p))
 	require.Empty(t, Warnings(&v1.Pod{}))
 }

@@ -7,13 +7,11 @@ import (
 
 	"github.com/podberth/podberth/internal/apiserver"
 	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/spread"
 )
 
 // validateNewPod checks a pod that is created, before defaults and label keys.
 func validateNewPod(pod *v1.Pod, o Options) field.ErrorList {
 	pod = MergeLabelKeys(overhead.Default(pod))
-	pod.Spec.TopologySpreadConstraints = spread.MergeMatchLabelKeys(pod)
 	errs := validatePod(pod, o.Tolerations.ComparisonOperators)
 	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
 		errs = append(errs, nodeWhileGated(field.NewPath("spec")))
@@ -31,7 +29,7 @@ func validatePod(pod *v1.Pod, numbers bool) field.ErrorList {
 	errs = append(errs, apiserver.ValidateLabels(s.NodeSelector, spec.Child("nodeSelector"))...)
 	errs = append(errs, validateAffinity(s.Affinity, spec.Child("affinity"))...)
 	errs = append(errs, newGates(&v1.PodSpec{SchedulingGates: s.SchedulingGates}, spec)...)
-	errs = append(errs, spread.Validate(s.TopologySpreadConstraints, spec.Child("topologySpreadConstraints"))...)
+	errs = append(errs, apiserver.ValidateSpread(s.TopologySpreadConstraints, spec.Child("topologySpreadConstraints"))...)
 	if s.HostNetwork && s.HostUsers != nil && !*s.HostUsers {
 		errs = append(errs, field.Forbidden(spec.Child("hostNetwork"), "when `hostUsers` is false"))
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/overhead/runtimeclass"
 )
 
 // ValidateUpdate returns what the API server finds wrong with an update of an object from old to object, as far as
@@ -21,7 +20,7 @@ import (
 //
 //   - Pod: see below,
 //   - PriorityClass: value and preemption policy stay; an absent policy is PreemptLowerPriority (rule P1.13),
-//   - RuntimeClass: runtimeclass.ValidateUpdate,
+//   - RuntimeClass: Validate, and the handler stays; pods keep what their class gave them (rule O6.9),
 //   - StorageClass: parameters, provisioner, reclaimPolicy and volumeBindingMode stay,
 //   - Deployment, ReplicaSet, DaemonSet: Validate, and the selector stays,
 //   - StatefulSet: Validate, and the selector, podManagementPolicy, serviceName and volumeClaimTemplates stay,
@@ -62,7 +61,11 @@ func ValidateUpdate(object, old metav1.Object, options Options) field.ErrorList 
 		return nil
 	case *nodev1.RuntimeClass:
 		if before, same := old.(*nodev1.RuntimeClass); same {
-			return append(validateRuntimeClass(o, options), runtimeclass.ValidateUpdate(before, o, nil)...)
+			errs := validateRuntimeClass(o, options)
+			if o.Handler != before.Handler {
+				errs = append(errs, field.Invalid(field.NewPath("handler"), nil, "field is immutable")) // without a value, as in v1.37
+			}
+			return errs
 		}
 		return nil
 	case *storagev1.StorageClass:

@@ -7,11 +7,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/internal/apiserver"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Warnings returns the texts of what the API server warns of when it accepts the pod: inter-pod terms with a nil
-// labelSelector, which match no pod, and deprecated label keys in nodeSelector, node affinity and topologyKey. The result is
+// Warnings returns the texts of what the API server warns of when it accepts the pod: inter-pod terms and topology
+// spread constraints with a nil labelSelector, which match no pod, and deprecated label keys in nodeSelector, node affinity and topologyKey. The result is
 // nil without warnings. The pod must not be nil.
 func Warnings(pod *v1.Pod) []string {
 	var out []string
@@ -66,5 +67,5 @@ func Warnings(pod *v1.Pod) []string {
 	if anti != nil {
 		list(anti.RequiredDuringSchedulingIgnoredDuringExecution, anti.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity"))
 	}
-	return out
+	return append(out, apiserver.SpreadWarnings(pod.Spec.TopologySpreadConstraints, spec.Child("topologySpreadConstraints"))...)
 }

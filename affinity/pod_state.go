@@ -47,7 +47,11 @@ type State interface {
 	Normalize(raw, lo, hi int64) int64
 	// Reasons returns v1.37.2's texts of a verdict, nil for 0.
 	Reasons(v resources.Verdict) []string
-	// NewTrial returns a cheap copy for what-if questions, in constant time.
+	// NewTrial returns a cheap copy for what-if questions, in constant time. Its counts change by these rules (A8.5 to A8.7):
+	//
+	//  1. When Skip holds at NewTrial or Reset, the trial ignores every change.
+	//  2. Removing a pod that was not counted leaves -1.
+	//  3. A count that becomes 0 does not exist any more. The rule for the first pod of a group can then apply.
 	NewTrial() Trial
 }
 

@@ -7,17 +7,14 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Trial gives the answers of a [State] as if some running pods were added or removed, for preemption and nominated pods. A
-// Trial changes its counts as AddPod and RemovePod of v1.37.2 do (rules A8.5 to A8.7):
+// Trial gives the answers of a [State], or of a HardState of package spread, as if some running pods were added or removed, for
+// preemption and nominated pods. A Trial changes its counts as AddPod and RemovePod of v1.37.2 do: the comment of the state's NewTrial
+// has the rules.
 //
-//  1. When [State.Skip] holds at NewTrial or Reset, the trial ignores every change.
-//  2. Removing a pod that was not counted leaves -1.
-//  3. A count that becomes 0 does not exist any more. The rule for the first pod of a group can then apply.
-//
-// A Trial keeps only the changes. The State must not change before the next Reset. A Trial is not safe for concurrent use,
-// but several goroutines may have a Trial of the same State each.
+// A Trial keeps only the changes. The state must not change before the next Reset. A Trial is not safe for concurrent use,
+// but several goroutines may have a Trial of the same state each.
 type Trial interface {
-	// Check returns the verdict on slot i with the changes, by the rule of State.Check. No allocation.
+	// Check returns the verdict on slot i with the changes, by the rule of the state's Check. No allocation.
 	Check(i int) resources.Verdict
 	// Add assumes that the pod also runs on slot i. The pod must not be nil.
 	Add(pod *v1.Pod, i int)

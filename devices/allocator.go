@@ -58,7 +58,7 @@ func (a *Allocator) Compile(claims ...*resourcev1.ResourceClaim) *Search {
 }
 
 // Allocate returns one allocation for each claim, in the order of the claims, on one node. ok is false and the error nil
-// when the node does not have devices for all claims. [ErrInvalidPools], [ErrSteps] and [ErrStopped] concern this node only. A [FatalError]
+// when the node does not have devices for all claims. [ErrInvalidPools], [ErrSteps] and [ErrStopped] concern this node only. [ErrFatal]
 // ends the attempt on every node. Allocate takes the first solution in the order of pools, slices and devices, and prefers
 // no device (rule U7.2). The cost is proportional to the number of devices that the node sees when the first choices serve.
 // In the worst case the cost is exponential in the number of requests; [Options.Steps] and [Options.Stop] bound it.

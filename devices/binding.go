@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// DefaultBindingTimeout is how long v1.37 waits for the binding conditions of a claim's devices.
-const DefaultBindingTimeout = 10 * time.Minute
+// defaultBindingTimeout is how long v1.37 waits for the binding conditions of a claim's devices.
+const defaultBindingTimeout = 10 * time.Minute
 
 // Readiness is what the binding conditions of a claim's devices say (rule U8.9).
 type Readiness struct {

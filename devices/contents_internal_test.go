@@ -123,8 +123,7 @@ func TestCauseOfFailure(t *testing.T) {
 	require.False(t, ok)
 	require.EqualError(t, err, "claim default/c: selector #0 on device example.com/n/a: CEL runtime error: no such key: x. consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields")
 	require.ErrorIs(t, err, cause)
-	var f *FatalError
-	require.ErrorAs(t, err, &f)
+	require.ErrorIs(t, err, ErrFatal)
 }
 
 // Complete asks once for the class of a device, also when the device has none because a selector fails.

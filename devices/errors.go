@@ -9,13 +9,15 @@ import (
 // still serve.
 var ErrInvalidPools = errors.New("invalid resource pools were encountered")
 
-// FatalError ends the attempt of a pod on every node. v1.37 returns the code Error. The zero value is not usable.
-type FatalError struct{ err error }
+// ErrFatal ends the attempt of a pod on every node; errors.Is finds it. v1.37 returns the code Error. The error's text is v1.37's, and
+// errors.Is and errors.As find the cause too, such as the error of a selector.
+var ErrFatal = errors.New("the attempt ends on every node")
 
-// Error returns v1.37's text.
-func (e *FatalError) Error() string { return e.err.Error() }
+// fatalError is an ErrFatal with v1.37's text.
+type fatalError struct{ err error }
 
-// Unwrap returns the cause, such as the error of a selector.
-func (e *FatalError) Unwrap() error { return e.err }
+func (e *fatalError) Error() string        { return e.err.Error() }
+func (e *fatalError) Unwrap() error        { return e.err }
+func (e *fatalError) Is(target error) bool { return target == ErrFatal }
 
-func fatal(format string, args ...any) error { return &FatalError{fmt.Errorf(format, args...)} }
+func fatal(format string, args ...any) error { return &fatalError{fmt.Errorf(format, args...)} }

@@ -52,7 +52,6 @@ func TestMisuse(t *testing.T) {
 		"pod hint":             devices.PodHint(objects),
 		"Allocator":            allocator,
 		"Explanation":          func() devices.Explanation { return devices.Explanation{} },
-		"FatalError":           func() *devices.FatalError { return new(devices.FatalError) },
 		"ID":                   func() devices.ID { return devices.ID{} },
 		"Ledger":               ledger,
 		"Options":              func() devices.Options { return devices.Options{} },
@@ -89,7 +88,6 @@ func TestMisuse(t *testing.T) {
 		"Search.Explain":    object,
 		"Search.Verdicts":   object,
 		"Unreserved":        object,
-		"FatalError.Error":  "the zero value is not usable",
 	}, nodes(), ledger(), allocator(), devices.Objects(objects), claimPod(), gpuClaim("web", 1))
 }
 

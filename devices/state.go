@@ -23,7 +23,7 @@ type Cluster interface {
 // Clock is the time for binding conditions. With the zero value no condition times out.
 type Clock struct {
 	Now time.Time
-	// BindingTimeout is how long a claim may wait for the binding conditions of its devices. 0 means DefaultBindingTimeout.
+	// BindingTimeout is how long a claim may wait for the binding conditions of its devices. 0 means 10 minutes.
 	BindingTimeout time.Duration
 }
 
@@ -126,7 +126,7 @@ func (p *Pod) on(c Cluster, allocator *Allocator, clock Clock) *state {
 		unusable: map[*resourcev1.ResourceClaim]bool{}, explained: map[int32]*explained{},
 	}
 	if s.clock.BindingTimeout == 0 {
-		s.clock.BindingTimeout = DefaultBindingTimeout
+		s.clock.BindingTimeout = defaultBindingTimeout
 	}
 	for k := range p.claims {
 		x := &p.claims[k]

@@ -282,6 +282,6 @@ func TestRelevantByDevice(t *testing.T) {
 // A clock without a time-out for binding conditions has the default.
 func TestDefaultTimeout(t *testing.T) {
 	s := stateOfTwo(1)
-	require.Equal(t, DefaultBindingTimeout, s.clock.BindingTimeout)
-	require.Equal(t, DefaultBindingTimeout+1, s.pod.on(s.cluster, s.allocator, Clock{BindingTimeout: DefaultBindingTimeout + 1}).clock.BindingTimeout)
+	require.Equal(t, defaultBindingTimeout, s.clock.BindingTimeout)
+	require.Equal(t, defaultBindingTimeout+1, s.pod.on(s.cluster, s.allocator, Clock{BindingTimeout: defaultBindingTimeout + 1}).clock.BindingTimeout)
 }

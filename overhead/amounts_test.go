@@ -49,9 +49,6 @@ func amountsOf(pod *v1.Pod, o Options) string {
 	}
 	full := Default(pod)
 	line("defaults", testkit.ShowResources(Requests(full, Options{})), " ", testkit.ShowResources(Limits(full, Options{})))
-	for _, err := range ValidateQuantities(pod, nil) {
-		line("invalid", err)
-	}
 	return b.String()
 }
 
@@ -169,31 +166,6 @@ func TestRoomOfSums(t *testing.T) {
 		require.Equal(t, want, new(sums).pod(&v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{}}}}, o), n)
 	}
 	require.False(t, new(sums).pod(&v1.Pod{}, Options{Missing: v1.ResourceList{"cpu": resource.MustParse("1n")}}), "a default that is not whole")
-}
-
-// A request, limit or overhead of zero is valid and one below is not, wherever it stands.
-func TestNegativeAmounts(t *testing.T) {
-	texts := func(amount string) (out []string) {
-		list := func() v1.ResourceList {
-			return v1.ResourceList{"memory": resource.MustParse(amount), "cpu": resource.MustParse(amount), "a.b/c": resource.MustParse("1")}
-		}
-		both := func() v1.ResourceRequirements { return v1.ResourceRequirements{Requests: list(), Limits: list()} }
-		whole := both()
-		pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{}, {Resources: both()}}, InitContainers: []v1.Container{{Resources: both()}}, Resources: &whole, Overhead: list()}}
-		for _, err := range ValidateQuantities(pod, nil) {
-			out = append(out, err.Error())
-		}
-		return out
-	}
-	require.Empty(t, texts("0"))
-	var want []string
-	for _, at := range []string{"containers[1].resources.limits", "containers[1].resources.requests", "initContainers[0].resources.limits", "initContainers[0].resources.requests",
-		"resources.limits", "resources.requests", "overhead"} {
-		for _, name := range []string{"cpu", "memory"} {
-			want = append(want, at+"["+name+`]: Invalid value: "-1": must be greater than or equal to 0`)
-		}
-	}
-	require.Equal(t, want, texts("-1"))
 }
 
 // The thresholds of Allocatable at their ends, with the texts of what is wrong.

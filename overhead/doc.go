@@ -19,7 +19,7 @@
 //
 // Results share no memory with arguments. The functions are safe for concurrent use, except that [AppendRequests] may add
 // columns to the schema. A nil pod is an empty pod. The functions compute with negative amounts as they are; the API server
-// rejects negative amounts, and [ValidateQuantities] finds them. What all packages promise is said in
+// rejects negative amounts (package admission). What all packages promise is said in
 // [github.com/podberth/podberth].
 //
 // The cost is O(containers x resources). The integer forms do not allocate if the amounts are whole, the pod names at most

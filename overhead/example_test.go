@@ -6,7 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release"
@@ -101,13 +100,4 @@ func ExampleAllocatable() {
 		})
 	fmt.Println(allocatable.Cpu(), allocatable.Memory(), err)
 	// Output: 4 8204Mi <nil>
-}
-
-func ExampleValidateQuantities() {
-	pod := web()
-	pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{"cpu": resource.MustParse("-1")}
-	for _, err := range overhead.ValidateQuantities(pod, field.NewPath("spec")) {
-		fmt.Println(err)
-	}
-	// Output: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0
 }

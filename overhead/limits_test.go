@@ -107,27 +107,6 @@ func TestDefaultHostPorts(t *testing.T) {
 	}, pod)
 }
 
-func TestValidateQuantities(t *testing.T) {
-	pod := testkit.Containers("container a requests cpu=-1 limits memory=-1Gi\ninit i requests memory=-1\nwhole requests cpu=-1 limits memory=-2\noverhead cpu=-250m")
-	errs := ValidateQuantities(pod, nil)
-	text := []string{}
-	for _, e := range errs {
-		text = append(text, e.Error())
-	}
-	const must = ": must be greater than or equal to 0"
-	require.Equal(t, []string{
-		`containers[0].resources.limits[memory]: Invalid value: "-1Gi"` + must,
-		`containers[0].resources.requests[cpu]: Invalid value: "-1"` + must,
-		`initContainers[0].resources.requests[memory]: Invalid value: "-1"` + must,
-		`resources.limits[memory]: Invalid value: "-2"` + must,
-		`resources.requests[cpu]: Invalid value: "-1"` + must,
-		`overhead[cpu]: Invalid value: "-250m"` + must,
-	}, text)
-	require.Empty(t, ValidateQuantities(testkit.Containers(testkit.Kata), nil))
-	require.Empty(t, ValidateQuantities(testkit.Containers("container a requests cpu=2 limits cpu=1"), nil), "a request above its limit is not looked at")
-	require.Empty(t, ValidateQuantities(nil, nil))
-}
-
 // Of equal amounts in different notations the first counts. Up to v1.36 that is the spec, then what is actuated, then what is
 // allocated; in v1.37 what is allocated, then what is actuated, then the spec.
 func TestNotationOfEqualAmounts(t *testing.T) {

@@ -346,7 +346,6 @@ func checkBytes(t testing.TB, data []byte) {
 		compare(t, pod, o)
 		compareNonZero(t, pod)
 		Default(pod)
-		ValidateQuantities(pod, nil)
 	}, pod)
 }
 

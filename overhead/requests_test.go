@@ -60,6 +60,7 @@ var requestCases = []requestCase{
 	{"init container uses its status", "a plain init container can be resized", "init i requests cpu=1\ninitstatus i requests cpu=3 allocated cpu=3\ncontainer a", onNode, "cpu=3"},
 	{"sidecar uses its status", "a sidecar runs on", "sidecar i requests cpu=1\ninitstatus i requests cpu=3 allocated cpu=3\ncontainer a", onNode, "cpu=3"},
 	{"duplicate status names", "init statuses after the others, the last wins", "container a requests cpu=1\nstatus a requests cpu=9\nstatus a requests cpu=5\ninitstatus a requests cpu=7\ninitstatus a requests cpu=3", onNode, "cpu=3"},
+	{"request above its limit", "the limit does not bound it", "container a requests cpu=2 limits cpu=1", Options{}, "cpu=2"},
 	{"pod level resize", "max(spec, actuated, allocated)", "container a\nwhole requests cpu=1 limits cpu=1\nwholestatus requests cpu=2 limits cpu=2 allocated cpu=3", onNode, "cpu=3"},
 	{"pod level resize of the spec's names in v1.36", "a name of the status only is not read", "container a\nwhole requests cpu=1\nwholestatus requests cpu=2,memory=5Gi allocated cpu=2", before, "cpu=2"},
 	{"pod level resize of the status's names", "a name of the status only is read, too", "container a\nwhole requests cpu=1\nwholestatus requests cpu=2,memory=5Gi allocated cpu=2", onNode, "cpu=2,memory=5Gi"},

@@ -68,7 +68,7 @@ type hardSpread struct {
 // NewTrial returns a what-if copy.
 func (s hardSpread) NewTrial() filter.Trial { return spreadTrial{s.HardState.NewTrial()} }
 
-type spreadTrial struct{ spread.Trial }
+type spreadTrial struct{ affinity.Trial }
 
 // CounterOf returns what a pod does to the trial.
 func (t spreadTrial) CounterOf(pod *v1.Pod, _ *runningPod) hooks.Counter {

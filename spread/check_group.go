@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podberth/podberth/internal/apiserver"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -140,7 +141,7 @@ func checkSelectors(pods, group []*v1.Pod, i int, report func(string, int, []*v1
 func unknownActions(pods []*v1.Pod, constraintOf func(*v1.Pod) *v1.TopologySpreadConstraint) []v1.UnsatisfiableConstraintAction {
 	var out []v1.UnsatisfiableConstraintAction
 	for _, p := range pods {
-		if a := constraintOf(p).WhenUnsatisfiable; !knownAction(a) && !slices.Contains(out, a) {
+		if a := constraintOf(p).WhenUnsatisfiable; !apiserver.KnownAction(a) && !slices.Contains(out, a) {
 			out = append(out, a)
 		}
 	}

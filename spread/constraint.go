@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/internal/apiserver"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/release"
@@ -86,9 +87,9 @@ func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (
 	}
 	for i := range list {
 		c := &list[i]
-		if o.Strict && !knownAction(c.WhenUnsatisfiable) {
+		if o.Strict && !apiserver.KnownAction(c.WhenUnsatisfiable) {
 			path := field.NewPath("spec", "topologySpreadConstraints").Index(i).Child("whenUnsatisfiable")
-			return evaluator{}, fmt.Errorf("pod %s: %w", podinfo.Name(pod), field.NotSupported(path, c.WhenUnsatisfiable, actions))
+			return evaluator{}, fmt.Errorf("pod %s: %w", podinfo.Name(pod), field.NotSupported(path, c.WhenUnsatisfiable, apiserver.SpreadActions()))
 		}
 		if c.WhenUnsatisfiable != action {
 			continue

@@ -217,15 +217,3 @@ func ExampleHint() {
 	// true <nil>
 	// false <nil>
 }
-
-// MergeMatchLabelKeys does what the API server does with matchLabelKeys when the pod is created: each revision spreads
-// separately.
-func ExampleMergeMatchLabelKeys() {
-	p := web(v1.DoNotSchedule)
-	p.Labels["rev"] = "2"
-	p.Spec.TopologySpreadConstraints[0].MatchLabelKeys = []string{"rev"}
-	for _, e := range spread.MergeMatchLabelKeys(p)[0].LabelSelector.MatchExpressions {
-		fmt.Println(e.Key, e.Operator, e.Values)
-	}
-	// Output: rev In [2]
-}

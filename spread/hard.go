@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
@@ -114,9 +115,19 @@ type HardState interface {
 	// out to be unlucky later. The state must count the replicas and does not change. Fewer are returned if there are fewer.
 	// O(n x (replicas + domains) x constraints).
 	ScaleDownOrder(replicas []Replica, n int) []Replica
-	// NewTrial returns a what-if copy in O(constraints). The first change of a constraint is O(domains), every other change
-	// O(1), Reset O(changes).
-	NewTrial() Trial
+	// NewTrial returns a what-if copy: it gives the verdicts of Check as if some pods were added or removed, victims of preemption
+	// and nominated pods. The copy changes its counts exactly as v1.37.2's AddPod and RemovePod do (rule S5.3). These differ from a
+	// fresh count in two cases, which the state itself does not have:
+	//
+	//  1. a pod that is being deleted was not counted, but is subtracted when it is removed, so that a count can become -1 and the
+	//     other domains fail;
+	//  2. the empty selector, which counted no pod, matches there.
+	//
+	// A node without all keys, or that a constraint's policies exclude, is left alone as in the count. After changes in several
+	// domains v1.37.2 may use too large a minimum; the copy always has the true one. The copy does not change the state and does
+	// not follow it: call NewTrial again when the state has moved. A copy is not safe for concurrent use; several copies are safe
+	// side by side. O(constraints); the first change of a constraint is O(domains), every other change O(1), Reset O(changes).
+	NewTrial() affinity.Trial
 }
 
 type hardState struct {

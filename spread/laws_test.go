@@ -89,7 +89,6 @@ func TestPurity(t *testing.T) {
 			s.Place(3, PlaceOptions{})
 			s.ScaleDownOrder(replicasOf(w.fake), 2)
 			CheckGroup(append([]*v1.Pod{w.pod}, pods...), w.fake)
-			Validate(MergeMatchLabelKeys(w.pod), nil)
 			ValidateDefaults(w.options.Defaults, nil)
 			trial := s.NewTrial()
 			for _, i := range w.all() {

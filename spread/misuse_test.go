@@ -16,20 +16,17 @@ func TestMisuse(t *testing.T) {
 	world := func() Cluster { return &fake{nodes: []*v1.Node{{}, nil}, pods: [][]*v1.Pod{{{}}, nil}} }
 	pod := constrained("foo=bar", by("zone", 1, hard), by("zone", 1, soft))
 	testkit.Misuse(t, map[string]any{
-		"Check":               Check,
-		"CheckGroup":          CheckGroup,
-		"CompileHard":         CompileHard,
-		"CompileSoft":         CompileSoft,
-		"Hint":                Hint,
-		"MergeMatchLabelKeys": MergeMatchLabelKeys,
-		"Normalize":           Normalize,
-		"OwnerSelector":       OwnerSelector,
-		"Scores":              Scores,
-		"Validate":            Validate,
-		"ValidateDefaults":    ValidateDefaults,
-		"Warnings":            Warnings,
-		"hint":                Hint(Options{}),
-		"Hard":                func() *hardState { return mustHard(t, pod, Options{}).count(world()) },
+		"Check":            Check,
+		"CheckGroup":       CheckGroup,
+		"CompileHard":      CompileHard,
+		"CompileSoft":      CompileSoft,
+		"Hint":             Hint,
+		"Normalize":        Normalize,
+		"OwnerSelector":    OwnerSelector,
+		"Scores":           Scores,
+		"ValidateDefaults": ValidateDefaults,
+		"hint":             Hint(Options{}),
+		"Hard":             func() *hardState { return mustHard(t, pod, Options{}).count(world()) },
 		"Soft": func() *softState {
 			e, err := CompileSoft(pod, Options{})
 			require.NoError(t, err)
@@ -40,7 +37,6 @@ func TestMisuse(t *testing.T) {
 		"CheckGroup":          object,
 		"CompileHard":         object,
 		"CompileSoft":         object,
-		"MergeMatchLabelKeys": object,
 		"Scores":              object,
 		"Hard.Add":            object,
 		"Hard.OfLabels":       object,
@@ -61,10 +57,7 @@ func TestNil(t *testing.T) {
 	require.Nil(t, OwnerSelector(&v1.Pod{}, nil))
 	require.Nil(t, CheckGroup(nil, nil))
 	require.Empty(t, CheckGroup([]*v1.Pod{{}}, nil))
-	require.Empty(t, Validate(nil, nil))
-	require.Empty(t, Warnings(nil, nil))
 	require.Len(t, ValidateDefaults(Defaults{}, nil), 1, "the type is absent")
-	require.Nil(t, MergeMatchLabelKeys(&v1.Pod{}))
 	v, err := Check(&v1.Pod{}, empty, 0, Options{})
 	require.NoError(t, err)
 	require.Equal(t, missingLabel, v, "no such slot")

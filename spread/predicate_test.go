@@ -16,7 +16,6 @@ import (
 
 var (
 	_ filter.Predicate = spread.HardState(nil)
-	_ filter.Trial     = spread.Trial(nil)
 	_ queue.Hint       = spread.Hint(spread.Options{})
 )
 

@@ -3,32 +3,10 @@ package spread
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/resources"
 )
-
-// Trial gives the answers of a [HardState] as if some pods were added or removed: victims of preemption and nominated pods.
-// It changes its counts exactly as v1.37.2's AddPod and RemovePod do (rule S5.3). These differ from a fresh count in two
-// cases:
-//
-//  1. a pod that is being deleted was not counted, but is subtracted when it is removed, so that a count can become -1 and
-//     the other domains fail;
-//  2. the empty selector, which counted no pod, matches here.
-//
-// [HardState] has neither exception. A node without all keys, or that a constraint's policies exclude, is left alone as
-// in the count. After changes in several domains v1.37.2 may use too large a minimum; a Trial always has the true one.
-//
-// A Trial does not change its HardState and does not follow it: call NewTrial again when the state has moved. A Trial is
-// not safe for concurrent use. Several trials of one state are safe side by side.
-type Trial interface {
-	// Check returns the verdict on slot i, as HardState.Check does, with the changes of the trial.
-	Check(i int) resources.Verdict
-	// Add counts the pod on slot i, and Remove subtracts it.
-	Add(pod *v1.Pod, i int)
-	Remove(pod *v1.Pod, i int)
-	// Reset undoes every change.
-	Reset()
-}
 
 type trial struct {
 	state *hardState
@@ -39,7 +17,7 @@ type trial struct {
 
 type trialMove struct{ k, d, n int32 }
 
-func (s *hardState) NewTrial() Trial {
+func (s *hardState) NewTrial() affinity.Trial {
 	return &trial{state: s, cols: append([]hardColumn(nil), s.cols...), own: make([]bool, len(s.cols))}
 }
 

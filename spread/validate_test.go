@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/internal/apiserver"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -53,11 +54,11 @@ func TestValidate(t *testing.T) {
 			by("rack", 1, hard, func(c *v1.TopologySpreadConstraint) { c.NodeAffinityPolicy, c.NodeTaintsPolicy = &ignore, &honour })), nil},
 		{"nil selector", "legal", set(noSelector), nil},
 		{"empty selector", "legal", set(emptySelector), nil},
-		{"key in both", "the key appears twice after the merge; the path is v1.36's", MergeMatchLabelKeys(constrained("a=x", by("zone", 1, hard, func(c *v1.TopologySpreadConstraint) {
+		{"key in both", "the key appears twice after the merge; the path is v1.36's", merged(constrained("a=x", by("zone", 1, hard, func(c *v1.TopologySpreadConstraint) {
 			c.LabelSelector.MatchLabels = map[string]string{"a": "x"}
 			c.MatchLabelKeys = []string{"a"}
 		}))), []string{p + `[0][0]: Invalid value: "a": exists in both matchLabelKeys and labelSelector`}},
-		{"key in both but absent from the pod", "nothing is merged, nothing is seen", MergeMatchLabelKeys(constrained("", by("zone", 1, hard, func(c *v1.TopologySpreadConstraint) {
+		{"key in both but absent from the pod", "nothing is merged, nothing is seen", merged(constrained("", by("zone", 1, hard, func(c *v1.TopologySpreadConstraint) {
 			c.LabelSelector.MatchLabels = map[string]string{"a": "x"}
 			c.MatchLabelKeys = []string{"a"}
 		}))), nil},
@@ -66,15 +67,15 @@ func TestValidate(t *testing.T) {
 				p + `[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"`}},
 	}
 	testkit.Run(t, tests, func(t *testing.T, tc test) {
-		assert.Equal(t, tc.want, texts(Validate(tc.list, field.NewPath("spec", "topologySpreadConstraints"))))
+		assert.Equal(t, tc.want, texts(apiserver.ValidateSpread(tc.list, field.NewPath("spec", "topologySpreadConstraints"))))
 	})
 	t.Run("bad matchLabelKey", func(t *testing.T) {
-		errs := Validate(set(matchKeys("ok", "bad key!")), field.NewPath("c"))
+		errs := apiserver.ValidateSpread(set(matchKeys("ok", "bad key!")), field.NewPath("c"))
 		require.Len(t, errs, 1)
 		assert.Equal(t, "c[0].matchLabelKeys[1]", errs[0].Field)
 	})
 	t.Run("bad selector", func(t *testing.T) {
-		errs := Validate(set(func(c *v1.TopologySpreadConstraint) {
+		errs := apiserver.ValidateSpread(set(func(c *v1.TopologySpreadConstraint) {
 			c.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Bogus"}}}
 		}), field.NewPath("c"))
 		require.Len(t, errs, 1)
@@ -85,18 +86,22 @@ func TestValidate(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	list := []v1.TopologySpreadConstraint{by("zone", 1, hard, emptySelector), by("zone", 1, soft, noSelector)}
 	assert.Equal(t, []string{"spec.topologySpreadConstraints[1].labelSelector: a null labelSelector results in matching no pod"},
-		Warnings(list, field.NewPath("spec", "topologySpreadConstraints")))
+		apiserver.SpreadWarnings(list, field.NewPath("spec", "topologySpreadConstraints")))
+}
+
+// merged returns the constraints of a new pod as the API server stores them.
+func merged(pod *v1.Pod) []v1.TopologySpreadConstraint {
+	pod = pod.DeepCopy()
+	apiserver.MergeSpreadKeys(pod)
+	return pod.Spec.TopologySpreadConstraints
 }
 
 func TestMergeMatchLabelKeys(t *testing.T) {
 	pod := constrained("foo=bar,rev=1", by("zone", 1, hard, matchKeys("rev", "missing")), by("zone", 1, soft, noSelector, matchKeys("rev")))
-	before := pod.DeepCopy()
-	merged := MergeMatchLabelKeys(pod)
-	assert.Equal(t, before, pod, "the pod is not modified")
+	merged := merged(pod)
 	assert.Equal(t, []metav1.LabelSelectorRequirement{{Key: "rev", Operator: "In", Values: []string{"1"}}}, merged[0].LabelSelector.MatchExpressions)
 	assert.Equal(t, []string{"rev", "missing"}, merged[0].MatchLabelKeys, "keys stay")
 	assert.Nil(t, merged[1].LabelSelector, "nothing is merged into an absent selector")
-	assert.Nil(t, MergeMatchLabelKeys(constrained("")))
 
 	f := four().run("node1*2", "foo=bar,rev=1")
 	pod.Spec.TopologySpreadConstraints = merged

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -52,7 +53,7 @@ func BenchmarkPass(b *testing.B) {
 		fast := &interned{Cluster: c}
 		fast.ids, fast.reps, _ = (&classed{Cluster: c}).Classes(nil)
 		fast.reps = fast.reps[:len(fast.reps)-1]
-		for name, view := range map[string]taints.Cluster{"plain": c, "classes": fast} {
+		for name, view := range map[string]view.Nodes{"plain": c, "classes": fast} {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
 				b.ReportAllocs()
 				ev := taints.Compile(benchTolerations(), taints.Options{})

@@ -25,13 +25,16 @@ type CordonState interface {
 
 type cordonState struct {
 	evaluator *Evaluator
-	cluster   Cluster
+	nodes     view.Nodes
 	classes   view.Classes[resources.Verdict]
 }
 
 // OnCordon applies the evaluator to a cluster as NodeUnschedulable, at the cost of On.
-func (e *Evaluator) OnCordon(c Cluster) CordonState {
-	return &cordonState{e, c, view.Classify(c, (*cordonState)(nil).Reads(nil), e.cordonVerdict)}
+func (e *Evaluator) OnCordon(nodes interface {
+	Len() int
+	Node(i int) *v1.Node
+}) CordonState {
+	return &cordonState{e, nodes, view.Classify(nodes, (*cordonState)(nil).Reads(nil), e.cordonVerdict)}
 }
 
 // cordonVerdict looks at spec.unschedulable alone, not at the taints of the node.
@@ -50,7 +53,7 @@ func (s *cordonState) Check(i int) resources.Verdict {
 	if v := s.classes.At(i); v != nil {
 		return *v
 	}
-	if node := s.cluster.Node(i); node != nil {
+	if node := s.nodes.Node(i); node != nil {
 		return s.evaluator.cordonVerdict(node)
 	}
 	return cordoned

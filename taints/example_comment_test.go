@@ -9,8 +9,14 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
+// readable is what taints read of a cluster.
+type readable interface {
+	Len() int
+	Node(i int) *v1.Node
+}
+
 // decide is the program of the package comment.
-func decide(pod *v1.Pod, snapshot taints.Cluster, node *v1.Node) {
+func decide(pod *v1.Pod, snapshot readable, node *v1.Node) {
 	ev := taints.Compile(pod.Spec.Tolerations, taints.Options{}) // once for equal pods
 	tainted, cordoned := ev.On(snapshot), ev.OnCordon(snapshot)  // the filters TaintToleration and NodeUnschedulable
 	for i := range snapshot.Len() {

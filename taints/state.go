@@ -10,13 +10,6 @@ import (
 // tainted is the verdict of TaintToleration. Preemption cannot help: removing pods does not remove a taint.
 const tainted = 1 | resources.Unresolvable
 
-// Cluster is the part of a cluster that taints read. Node(i) == nil marks a free slot. A cluster that also has
-// Classes(reads []string) (ids, reps []int32, ok bool) has each class of equal nodes evaluated once.
-type Cluster interface {
-	Len() int
-	Node(i int) *v1.Node
-}
-
 // State is the filter and score TaintToleration for one pod and one cluster. It is immutable and safe for concurrent use.
 // It describes the nodes as they are at On; pods that come and go do not matter. After a change of a node the State is out of date.
 type State interface {
@@ -40,7 +33,7 @@ type State interface {
 
 type state struct {
 	evaluator *Evaluator
-	cluster   Cluster
+	nodes     view.Nodes
 	classes   view.Classes[answer]
 }
 
@@ -50,11 +43,14 @@ type answer struct {
 	raw     int64
 }
 
-// On applies the evaluator to a cluster as TaintToleration. When the cluster offers classes of equal nodes, On evaluates
-// each class once; otherwise On is O(1) and the state evaluates each node when asked. After a change of a node, call On
-// again.
-func (e *Evaluator) On(c Cluster) State {
-	return &state{e, c, view.Classify(c, (*state)(nil).Reads(nil), e.answer)}
+// On applies the evaluator to the nodes of a cluster as TaintToleration. Node(i) == nil marks a free slot. When the cluster also has
+// Classes(reads []string) (ids, reps []int32, ok bool), On evaluates each class of equal nodes once; otherwise On is O(1) and the state
+// evaluates each node when asked. After a change of a node, call On again.
+func (e *Evaluator) On(nodes interface {
+	Len() int
+	Node(i int) *v1.Node
+}) State {
+	return &state{e, nodes, view.Classify(nodes, (*state)(nil).Reads(nil), e.answer)}
 }
 
 func (e *Evaluator) answer(node *v1.Node) answer { return answer{e.verdict(node), e.raw(node)} }
@@ -72,7 +68,7 @@ func (s *state) Check(i int) resources.Verdict {
 	if c := s.classes.At(i); c != nil {
 		return c.verdict
 	}
-	if node := s.cluster.Node(i); node != nil {
+	if node := s.nodes.Node(i); node != nil {
 		return s.evaluator.verdict(node)
 	}
 	return tainted
@@ -89,7 +85,7 @@ func (s *state) Raw(i int) int64 {
 	if c := s.classes.At(i); c != nil {
 		return c.raw
 	}
-	if node := s.cluster.Node(i); node != nil {
+	if node := s.nodes.Node(i); node != nil {
 		return s.evaluator.raw(node)
 	}
 	return 0
@@ -119,7 +115,7 @@ func (s *state) Normalize(raw, lo, hi int64) int64 {
 func (s *state) Reads(dst []string) []string { return append(dst, "taints") }
 
 func (s *state) Explain(i int) []Explanation {
-	node := s.cluster.Node(i)
+	node := s.nodes.Node(i)
 	if node == nil {
 		return nil
 	}

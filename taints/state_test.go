@@ -26,7 +26,7 @@ func cordoned(n *v1.Node) *v1.Node {
 }
 
 // one is a cluster of one slot; nil leaves the slot free.
-func one(n *v1.Node) taints.Cluster { return testkit.NewCluster([]*v1.Node{n}, nil) }
+func one(n *v1.Node) *testkit.Cluster { return testkit.NewCluster([]*v1.Node{n}, nil) }
 
 // rejects is the verdict of both filters. Preemption neither removes a taint nor uncordons a node.
 const rejects = 1 | resources.Unresolvable

@@ -19,7 +19,7 @@ type Options struct {
 	// Search removes quirks of v1.37's allocator one by one and bounds a search.
 	Search devices.Options
 	// BindingTimeout is how long a claim may wait for the binding conditions of its devices. 0 means
-	// devices.DefaultBindingTimeout.
+	// 10 minutes, as in v1.37.
 	BindingTimeout time.Duration
 	// FilterTimeout is how long the search on one node may take by the clock; see devices.ErrStopped. 0, or no clock: no time-out, and
 	// Search.Steps bounds the search. With a time-out a Search.Steps of 0 sets no bound, so the clock must go on while a search runs.

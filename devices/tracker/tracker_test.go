@@ -148,7 +148,7 @@ func TestConditionsNeverMet(t *testing.T) {
 	reason, _ := w.ask(p)
 	require.Empty(t, reason, "the claim may still wait for its conditions")
 
-	w.now = noon.Add(devices.DefaultBindingTimeout + time.Second)
+	w.now = noon.Add(10*time.Minute + time.Second)
 	reason, state := w.ask(p)
 	require.Equal(t, "resourceclaim not available on the node", reason)
 	release := state.Freed()

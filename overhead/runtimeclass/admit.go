@@ -1,9 +1,7 @@
 // Package runtimeclass (experimental) does what the API server does with RuntimeClasses: it gives a new pod the overhead, node selector
-// and tolerations of its class, and it validates classes.
+// and tolerations of its class.
 //
-//	pod, err := runtimeclass.Admit(pod, classes)                        // a changed copy, or the API server's Forbidden error
-//	errs := runtimeclass.ValidateOverhead(podFixed, nil)                // as field.ErrorList
-//	errs = runtimeclass.ValidateUpdate(old, class, nil)
+//	pod, err := runtimeclass.Admit(pod, classes) // a changed copy, or the API server's Forbidden error
 //
 // The rule: spec.overhead of the pod becomes overhead.podFixed of the class, the node selectors are merged without conflict,
 // and the tolerations are merged by [taints.MergeTolerations].
@@ -11,7 +9,8 @@
 // Results share no memory with arguments. The cost is O(classes + tolerations^2). What all packages promise is said in
 // [github.com/podberth/podberth].
 //
-// Package overhead computes requests and limits with the overhead that [Admit] sets.
+// Package overhead computes requests and limits with the overhead that [Admit] sets. Package admission validates classes, and has all
+// that the API server does to a new pod.
 //
 // This package follows Kubernetes v1.37.2. docs/fidelity/overhead.md lists the rules (O6).
 package runtimeclass

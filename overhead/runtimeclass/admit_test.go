@@ -1,7 +1,6 @@
 package runtimeclass
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -123,48 +121,6 @@ func TestAdmitScheduling(t *testing.T) {
 			}, class)
 		}, pod)
 	})
-}
-
-func TestValidateUpdate(t *testing.T) {
-	old := kataFC()
-	class := old.DeepCopy()
-	class.Overhead.PodFixed = testkit.Resources("cpu=1")
-	class.Scheduling = &nodev1.Scheduling{NodeSelector: map[string]string{"vm": "true"}}
-	name := "kata-fc"
-	pod := testkit.Containers(testkit.Kata)
-	pod.Spec.RuntimeClassName, pod.Spec.Overhead = &name, nil
-	before, err := Admit(pod, []*nodev1.RuntimeClass{old})
-	require.NoError(t, err)
-	require.Empty(t, ValidateUpdate(old, class, nil), "overhead and scheduling may change")
-	require.Equal(t, "cpu=250m,memory=120Mi", testkit.ShowResources(before.Spec.Overhead), "a pod keeps what it was given")
-	class.Handler = "runc"
-	require.Equal(t, `handler: Invalid value: null: field is immutable`, ValidateUpdate(old, class, nil).ToAggregate().Error())
-	require.Empty(t, ValidateUpdate(nil, class, nil))
-}
-
-func TestValidateOverhead(t *testing.T) {
-	const standard, containers, extended = "must be a standard resource type or fully qualified", "must be a standard resource for containers", "doesn't follow extended resource name standard"
-	type test struct{ name, why, list, want string }
-	testkit.Run(t, []test{
-		{"a good overhead", "cpu, memory, whole extended resources", "cpu=250m,memory=120Mi,example.com/x=1,hugepages-2Mi=4Mi,kubernetes.io/y=1", ""},
-		{"negative overhead", "not negative", "cpu=-1", `overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0`},
-		{"fraction of an extended resource", "whole", "example.com/x=1500m", `overhead.limits[example.com/x]: Invalid value: "1500m": must be an integer`},
-		{"fraction of a byte", "memory may be fractional", "memory=1500m", ""},
-		{"unknown name", "standard or qualified", "foo=1", `overhead.limits[foo]: Invalid value: "foo": ` + standard + "\n" + `overhead.limits[foo]: Invalid value: "foo": ` + containers},
-		{"name of a quota", "known, but not of containers", "pods=1", `overhead.limits[pods]: Invalid value: "pods": ` + containers},
-		{"quota name with a domain", "no extended resource", "requests.example.com/x=1", `overhead.limits[requests.example.com/x]: Invalid value: "requests.example.com/x": ` + extended},
-		{"huge pages alone", "with cpu or memory", "hugepages-2Mi=2Mi", "overhead: Forbidden: HugePages require cpu or memory"},
-		{"part of a huge page", "multiples", "cpu=1,hugepages-2Mi=3Mi", `overhead.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi`},
-		{"huge pages of no size", "the name has the size", "cpu=1,hugepages-foo=1", `overhead.limits[hugepages-foo]: Invalid value: "1": 1 is not positive integer multiple of hugepages-foo`},
-	}, func(t *testing.T, c test) {
-		text := []string{}
-		for _, e := range ValidateOverhead(testkit.Resources(c.list), field.NewPath("overhead")) {
-			text = append(text, e.Error())
-		}
-		require.Equal(t, c.want, strings.Join(text, "\n"))
-	})
-	require.Len(t, ValidateOverhead(testkit.Resources("-x/y=1"), nil), 2, "neither a qualified name nor an extended resource")
-	require.NotEmpty(t, ValidateOverhead(testkit.Resources("cpu=1,hugepages-0=1"), nil), "no division by a size of zero")
 }
 
 // taints.MergeTolerations has the rule; these are the document's two cases, in a pod that is admitted.

@@ -39,11 +39,3 @@ func ExampleAdmit() {
 	// 250m 120Mi map[runtime:kata]
 	// pods "web" is forbidden: pod rejected: RuntimeClass "kata-fc" not found
 }
-
-func ExampleValidateOverhead() {
-	podFixed := v1.ResourceList{"hugepages-2Mi": resource.MustParse("3Mi"), "cpu": resource.MustParse("250m")}
-	for _, err := range runtimeclass.ValidateOverhead(podFixed, nil) {
-		fmt.Println(err)
-	}
-	// Output: limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi
-}

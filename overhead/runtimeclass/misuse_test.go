@@ -9,8 +9,6 @@ import (
 // Nil, zero and extreme arguments give an error or the zero answer.
 func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
-		"Admit":            Admit,
-		"ValidateOverhead": ValidateOverhead,
-		"ValidateUpdate":   ValidateUpdate,
+		"Admit": Admit,
 	}, nil)
 }

@@ -212,7 +212,6 @@ var functions = map[string]any{
 	"overhead.Requests":                       overhead.Requests,
 	"overhead.IsSidecar":                      overhead.IsSidecar,
 	"overhead.PodLevelSupported":              overhead.PodLevelSupported,
-	"overhead.ValidateQuantities":             overhead.ValidateQuantities,
 	"overhead.Each":                           overhead.Each,
 	"overhead.AppendRequests":                 overhead.AppendRequests,
 	"overhead.NonZero":                        overhead.NonZero,
@@ -225,8 +224,6 @@ var functions = map[string]any{
 	"overhead/quota.Usage":                    quota.Usage,
 	"overhead/quota.Check":                    quota.Check,
 	"overhead/runtimeclass.Admit":             runtimeclass.Admit,
-	"overhead/runtimeclass.ValidateUpdate":    runtimeclass.ValidateUpdate,
-	"overhead/runtimeclass.ValidateOverhead":  runtimeclass.ValidateOverhead,
 	"placement.NewPlacer":                     placement.NewPlacer,
 	"placement.New":                           placement.New,
 	"placement.AllNodes":                      placement.AllNodes,
@@ -299,9 +296,6 @@ var functions = map[string]any{
 	"devices.Normalize":                       devices.Normalize,
 	"spread.Normalize":                        spread.Normalize,
 	"spread.Scores":                           spread.Scores,
-	"spread.Validate":                         spread.Validate,
-	"spread.Warnings":                         spread.Warnings,
-	"spread.MergeMatchLabelKeys":              spread.MergeMatchLabelKeys,
 	"spread.ValidateDefaults":                 spread.ValidateDefaults,
 	"taints.Untolerated":                      taints.Untolerated,
 	"taints.Compile":                          taints.Compile,
@@ -320,7 +314,6 @@ var names = slices.Sorted(maps.Keys(functions))
 
 // mayPanic are calls that panic as their comments say, with the reason.
 var mayPanic = map[string]string{
-	"devices.FatalError.Error":                "an error has what it wraps",
 	"filter.Predicates.First":                 "predicates must not be nil",
 	"filter.Predicates.Reasons":               "a rejection is one of these predicates",
 	"filter.Predicates.TwoPass":               "predicates must not be nil",

@@ -100,7 +100,7 @@ var begun = []reflect.Type{
 	reflect.TypeFor[preemption.Result](), reflect.TypeFor[queue.Action](), reflect.TypeFor[queue.Event](), reflect.TypeFor[spread.Skew](),
 	reflect.TypeFor[spread.Report](), reflect.TypeFor[taints.Explanation](), reflect.TypeFor[taints.Options](), reflect.TypeFor[consolidation.Move](), reflect.TypeFor[rollout.Plan](),
 	reflect.TypeFor[diagnose.Change](), reflect.TypeFor[diagnose.Relaxation](), reflect.TypeFor[pressure.Threshold](), reflect.TypeFor[devices.ID](),
-	reflect.TypeFor[devices.FatalError](), reflect.TypeFor[devices.RequestReport](), reflect.TypeFor[devices.Explanation](), reflect.TypeFor[disruption.Decision](),
+	reflect.TypeFor[devices.RequestReport](), reflect.TypeFor[devices.Explanation](), reflect.TypeFor[disruption.Decision](),
 	reflect.TypeFor[optimal.Criterion](), reflect.TypeFor[edit.Command](), reflect.TypeFor[edit.HealthChange](), reflect.TypeFor[affinity.NodeOptions](), reflect.TypeFor[affinity.PodOptions](),
 	reflect.TypeFor[filter.Histogram](), reflect.TypeFor[filter.PreFilters](), reflect.TypeFor[queue.Place](), reflect.TypeFor[placement.Decision](), reflect.TypeFor[preemption.Planner](),
 	reflect.TypeFor[consolidation.Plan](), reflect.TypeFor[score.Explanation](), reflect.TypeFor[queue.Explanation](), reflect.TypeFor[queue.Move](),
