@@ -66,6 +66,7 @@ func TestTogether(t *testing.T) {
 	require.Contains(t, s.list("fixes")[1]["text"], "one node after the other")
 	require.Contains(t, s.list("fixes")[0]["consequences"].([]any)[0], "put it back after the drain")
 	require.Len(t, s.list("eachAlone"), 2)
+	require.Equal(t, []any{"default/a"}, s.list("eachAlone")[0]["budgets"])
 	s = ask(t, c, "drain", args{"nodes": []string{"worker-1"}})
 	require.Len(t, s.list("blocked"), 1)
 	require.Len(t, s.list("fixes"), 1)

@@ -1,0 +1,48 @@
+package mcp
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The overview begins with the reason for which most pods wait, and with errors before warnings, those of most objects first.
+func TestOrderOfTheOverview(t *testing.T) {
+	var d decided
+	for _, p := range [][3]string{{"a/one", "Unschedulable", "few"}, {"a/two", "Unschedulable", "many"}, {"a/three", "Unschedulable", "many"}, {"a/four", "Scheduled", ""}} {
+		d.Pods = append(d.Pods, struct{ Pod, Outcome, Node, Message string }{p[0], p[1], map[bool]string{true: "n1"}[p[2] == ""], p[2]})
+	}
+	a := &overviewAnswer{}
+	a.place(d)
+	require.Equal(t, 3, a.Stay)
+	require.Equal(t, []string{"many", "few"}, []string{a.Pending[0].Reason, a.Pending[1].Reason})
+	require.Equal(t, []string{"a/two", "a/three"}, a.Pending[0].Examples)
+	var l linted
+	for _, f := range [][3]string{{"rare", "warning", "x"}, {"often", "warning", "x"}, {"often", "warning", "y"}, {"wrong", "error", "x"}, {"told", "info", "x"}} {
+		l.Findings = append(l.Findings, struct{ Rule, Severity, Object, Explanation, Fix string }{Rule: f[0], Severity: f[1], Object: f[2]})
+	}
+	a.lint(l)
+	var rules []string
+	for _, f := range a.Findings {
+		rules = append(rules, f.Rule)
+	}
+	require.Equal(t, []string{"wrong", "often", "rare"}, rules)
+}
+
+// Proposals of a drain stay in the order of what is blocked; those that lose pods come last, and alone they are none.
+func TestOrderOfProposals(t *testing.T) {
+	proposed := func(remedies ...string) (out []string) {
+		a := &drainAnswer{}
+		for _, r := range remedies {
+			a.Blocked = append(a.Blocked, blockGroup{Remedy: r, Pods: 1})
+		}
+		a.propose(false)
+		for _, f := range a.Fixes {
+			out = append(out, f.Text)
+		}
+		return out
+	}
+	require.Equal(t, []string{"b", "a", "--force x", "--force c"}, proposed("--force x", "b", "--force c", "a"))
+	require.Empty(t, proposed("--force x"))
+	require.Equal(t, []string{"b", "a"}, proposed("b", "", "a"))
+}
