@@ -211,7 +211,7 @@ func expand(root, packages string) ([]string, error) {
 }
 
 // helps has the folders of demos and of packages that help tests. Their statements are no part of the library.
-var helps = []string{"examples", "scheduler/live/internal/apitest", "internal/testkit"}
+var helps = []string{"examples", "scheduler/live/internal/apitest", "internal/testkit", "tools/internal/schema"}
 
 // conformance is the folder of this tool's module, which is no part of the workspace.
 const conformance = "conformance"

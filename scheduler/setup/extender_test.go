@@ -159,3 +159,21 @@ extenders: [{urlPrefix: "http://a", bindVerb: bind}, {urlPrefix: "http://b", fil
 	_, _, err = Options(c, Extending{})
 	require.ErrorContains(t, err, "/none")
 }
+
+// The extenders of a configuration are the scheduler's, in their order and as they may be asked. One that offers to bind and may not has a warning.
+func TestExtendersOfAConfiguration(t *testing.T) {
+	c, err := config.Load([]byte(`
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+extenders: [{urlPrefix: "http://first", filterVerb: f}, {urlPrefix: "http://second", filterVerb: f, bindVerb: b}]
+`))
+	require.NoError(t, err)
+	for _, binds := range []bool{false, true} {
+		o, warnings, err := Options(c, Extending{Binds: binds})
+		require.NoError(t, err)
+		require.Len(t, o.Extenders, 2)
+		require.Equal(t, []string{"http://first", "http://second"}, []string{o.Extenders[0].Name(), o.Extenders[1].Name()})
+		require.Equal(t, binds, o.Extenders[1].Offers(scheduler.BindVerb))
+		require.Equal(t, !binds, len(warnings) == 1, warnings)
+	}
+}

@@ -92,3 +92,17 @@ func TestWarningsAreGrouped(t *testing.T) {
 	require.Len(t, many.Lines(), 20)
 	require.Equal(t, "2 more lines are left out; -v prints all 21 warnings", many.Lines()[19])
 }
+
+// Warnings that are a value of their own keep those before and All, and what is added to one does not come to the other.
+func TestClippedWarnings(t *testing.T) {
+	w := Warnings{All: true}
+	for _, text := range []string{"a", "b", "c"} { // an array of four
+		w.Add(text)
+	}
+	own := w.Clip()
+	own.Add("own")
+	w.Add("other")
+	require.True(t, own.All)
+	require.Equal(t, []string{"a", "b", "c", "own"}, own.Lines())
+	require.Equal(t, []string{"a", "b", "c", "other"}, w.Lines())
+}
