@@ -54,7 +54,13 @@ func (p *Plan) slotsOfNominated(o *Options) []int {
 	case o.within == nil:
 		return o.NominatedSlots
 	}
-	return slices.DeleteFunc(slices.Clone(o.within), func(i int) bool { return !slices.Contains(o.NominatedSlots, i) })
+	var out []int
+	for _, i := range o.within {
+		if slices.Contains(o.NominatedSlots, i) {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // asksNominated asks about nodes with nominated pods. The attempt is made when the first node needs it.
