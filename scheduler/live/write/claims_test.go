@@ -221,7 +221,12 @@ func TestWriteClaims(t *testing.T) {
 			defer cancel(nil)
 			go c.Run(ctx, 1)
 			time.AfterFunc(300*time.Millisecond, func() { cancel(nil) }) // what is written is never reported
-			err := c.WriteClaims(ctx, pod(), x.write)
+			var err error
+			given := slices.Concat(x.write.Set, x.write.Delete, x.write.Unreserve)
+			if x.known != nil {
+				given = append(given, x.known)
+			}
+			testkit.Unchanged(t, func() { err = c.WriteClaims(ctx, pod(), x.write) }, given...)
 			if x.err == "" {
 				require.NoError(t, err)
 			} else {
@@ -350,5 +355,11 @@ func TestUndoneClaimIsWaitedFor(t *testing.T) {
 		require.ErrorIs(t, err, errRefused)
 		require.Equal(t, 300*time.Millisecond, time.Since(deleted))
 		require.Empty(t, reported)
+
+		api.PrependReactor("delete", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errRefused })
+		known.report(at, nil)
+		err = c.WriteClaims(ctx, pod(), scheduler.ClaimWrites{Set: []*resourcev1.ResourceClaim{deviceClaim(func(x *resourcev1.ResourceClaim) { x.UID = "" })}})
+		require.ErrorIs(t, err, errRefused)
+		require.EqualError(t, errors.Join(reported...), "deleting claim default/d: refused", "somebody has to delete it")
 	})
 }

@@ -30,8 +30,8 @@ import (
 // view is what the informers know: a pod that the test sets.
 type view struct{ pod *v1.Pod }
 
-func (v *view) Pod(_, name string) *v1.Pod {
-	if v.pod == nil || v.pod.Name != name {
+func (v *view) Pod(namespace, name string) *v1.Pod {
+	if v.pod == nil || v.pod.Namespace != namespace || v.pod.Name != name {
 		return nil
 	}
 	return v.pod
@@ -97,8 +97,10 @@ func TestBind(t *testing.T) {
 		{"answer lost", "the connection broke after the server had bound the pod", io.ErrUnexpectedEOF, pod(on("n1")), true, false},
 		{"request lost", "the connection broke before", io.ErrUnexpectedEOF, pod(), false, false},
 	}, func(t *testing.T, c test) {
-		x, _ := client(t, c.now, pod(), "create", "binding", c.answer)
+		x, api := client(t, c.now, pod(), "create", "binding", c.answer)
 		err := x.Bind(t.Context(), pod(), "n1")
+		binding := api.Actions()[0].(clienttesting.CreateAction).GetObject()
+		require.Equal(t, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u"}, Target: v1.ObjectReference{Kind: "Node", Name: "n1"}}, binding)
 		if c.ok {
 			require.NoError(t, err, c.why)
 			return
