@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -139,6 +140,9 @@ type sought struct {
 	said       []verdictOf          // scratch
 	makers     map[string][]*v1.Pod // by provisioner
 	errs       bool                 // a filter fails on a node that was asked
+	differs    []devices.Mismatch   // what a selector of devices wants and no device has, when that is the cause
+	limit      limit                // of attached volumes, when that is the cause
+	unoffered  demand               // what no node offers, when that is the cause
 	packed     []int                // nodes that have room for no more pod, when that is the cause
 	wanted     map[int]bool         // the nodes of the domains, other than host names, where the rule that is the cause wants the pod
 }

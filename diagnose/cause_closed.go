@@ -82,7 +82,7 @@ func (x *sought) nearToleration(closed []closing) *Cause {
 		if nodes == nil {
 			continue
 		}
-		text := fmt.Sprintf("it tolerates %s, and %s %s %s%s%s", tolerationText(t), few(nodes), verb(len(nodes), "has", "have"), taint.ToString(), ofGate(t, taint), besides(closed, nodes, taint))
+		text := fmt.Sprintf("it tolerates %s, and %s %s %s%s%s", tolerationText(t), few(nodes), verb(len(nodes), "has", "have"), taint.ToString(), x.ofGate(t, list[at]), besides(closed, nodes, taint))
 		return &Cause{Type: causeToleration, Field: fmt.Sprintf("spec.tolerations[%d]", k), Wanted: tolerationText(t), Found: taint.ToString(), Nodes: nodes, Text: text, Others: x.others(nodes)}
 	}
 	return nil
@@ -107,17 +107,30 @@ func comparesNumbers(t v1.Toleration) bool {
 }
 
 // ofGate says, in brackets, what a toleration that compares numbers needs besides; "" for other tolerations.
-func ofGate(t v1.Toleration, taint v1.Taint) string {
+func (x *sought) ofGate(t v1.Toleration, c closing) string {
 	if !comparesNumbers(t) {
 		return ""
 	}
-	text := fmt.Sprintf("%s counts with the feature gate TaintTolerationComparisonOperators", t.Operator)
-	if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
-		text += fmt.Sprintf(", and for whole numbers alone, which %s is not", t.Value)
-	} else if !gated(t, taint) {
-		text += ", and then not for " + taint.Value
+	var needs []string
+	if !x.compares(c) {
+		needs = append(needs, "with the feature gate TaintTolerationComparisonOperators")
 	}
-	return " (" + text + ")"
+	if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
+		needs = append(needs, fmt.Sprintf("for whole numbers alone, which %s is not", t.Value))
+	} else if !gated(t, c.taint) {
+		needs = append(needs, fmt.Sprintf("for numbers %s %s alone, which %s is not", map[v1.TolerationOperator]string{v1.TolerationOpGt: "above", v1.TolerationOpLt: "below"}[t.Operator], t.Value, c.taint.Value))
+	}
+	return fmt.Sprintf(" (%s counts %s)", t.Operator, strings.Join(needs, ", and "))
+}
+
+// compares reports whether the plan compares numbers in tolerations: it asks about a toleration of every number.
+func (x *sought) compares(c closing) bool {
+	asks := x.pod.DeepCopy()
+	asks.Spec.Tolerations = []v1.Toleration{{Key: c.taint.Key, Operator: v1.TolerationOpGt, Value: strconv.Itoa(math.MinInt64), Effect: c.taint.Effect}}
+	was := x.a
+	x.a = x.prepare(asks)
+	defer func() { x.a = was }()
+	return !slices.ContainsFunc(x.keptOffBy(c.node), func(t v1.Taint) bool { return t == c.taint })
 }
 
 // tolerationText writes a toleration as its taint: "team=a:NoSchedule"; "team" for one of every value and effect.

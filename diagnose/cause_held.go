@@ -25,7 +25,11 @@ func (x *sought) staying(i int) string {
 	if lower == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s of lower priority %s there, because it never preempts (preemptionPolicy)", count(lower, "pod"), verb(lower, "stays", "stay"))
+	who := "it never preempts (preemptionPolicy)"
+	if class := x.pod.Spec.PriorityClassName; class != "" {
+		who = fmt.Sprintf("its class %s does not preempt", class)
+	}
+	return fmt.Sprintf("; %s of lower priority %s the room, and %s", count(lower, "pod"), verb(lower, "holds", "hold"), who)
 }
 
 // resizing says which resize in place, that the kubelet has deferred, counts on a node already; "" when none does.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -143,6 +144,13 @@ func (x *sought) restriction(slots []int, f failure) *Cause {
 // attached are the numbers of the plugin that counts volumes: the driver, how many it has attached, how many the pod adds, and the limit.
 var attached = regexp.MustCompile(`^(\S+): (\d+) attached and (\d+) more, (\d+) allowed$`)
 
+// limit is how many volumes of a driver a node has, and how many more the pod needs there.
+type limit struct {
+	slot           int
+	driver         string
+	attached, more int
+}
+
 func (x *sought) attachments(slots []int, f failure) *Cause {
 	out := &Cause{Type: causeAttachments, Field: "spec.volumes"}
 	out.Text = x.facts(f, slots[0])
@@ -150,6 +158,9 @@ func (x *sought) attachments(slots []int, f failure) *Cause {
 		if m := attached.FindStringSubmatch(text); m != nil {
 			out.Found = fmt.Sprintf("%s has %s of %s volumes of %s", x.c.Node(slots[0]).Name, m[2], m[4], m[1])
 			out.Text = fmt.Sprintf("%s, and it needs %s more", out.Found, m[3])
+			x.limit = limit{slot: slots[0], driver: m[1]}
+			x.limit.attached, _ = strconv.Atoi(m[2])
+			x.limit.more, _ = strconv.Atoi(m[3])
 			break
 		}
 	}
@@ -179,6 +190,9 @@ func (x *sought) port(slots []int, f failure) *Cause {
 	text := fmt.Sprintf("host %s is taken on %s", port, joined(held))
 	if more := len(slots) - mostNamed; more > 0 {
 		text = fmt.Sprintf("host %s is taken on %s and %d more", port, strings.Join(held, ", "), more)
+	}
+	if x.pod.Spec.HostNetwork {
+		text += "; under hostNetwork every containerPort is a host port"
 	}
 	return &Cause{Type: causePort, Field: "spec.containers", Wanted: strings.TrimPrefix(port, "port "), Found: joined(held), Text: text}
 }

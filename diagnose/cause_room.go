@@ -192,6 +192,7 @@ func (x *sought) allocatable(name v1.ResourceName, i int) int64 {
 
 // notOffered returns the cause of a resource that no node has; a name that looks alike stands beside it.
 func (x *sought) notOffered(d demand) *Cause {
+	x.unoffered = d
 	out := x.asks(causeNotOffered, d)
 	out.Text = fmt.Sprintf("it asks for %s %s, which no node offers", out.Wanted, d.name)
 	var names []string

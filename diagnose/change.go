@@ -36,7 +36,7 @@ const (
 	RemovePods      Kind = "RemovePods"      // running pods leave
 	RaiseBudget     Kind = "RaiseBudget"     // a disruption budget allows the evictions of MovePods or RemovePods
 	LowerCount      Kind = "LowerCount"      // a claim asks for fewer devices: the largest count that works
-	DropConstraint  Kind = "DropConstraint"  // a claim loses a constraint
+	DropConstraint  Kind = "DropConstraint"  // a claim loses a constraint, or selects a value that devices have
 	SetClass        Kind = "SetClass"        // a claim of a volume is made, or gets a class that there is
 	Policy          Kind = "Policy"          // a rule counts the pods of one revision alone (matchLabelKeys), or those of its owner alone
 	Strategy        Kind = "Strategy"        // a rollout ends old pods before it starts new ones
@@ -44,7 +44,8 @@ const (
 	Resize          Kind = "Resize"          // a resize in place of another pod, which the kubelet has deferred, is taken back
 	MaxPods         Kind = "MaxPods"         // outside the API: kubelets take more pods (maxPods)
 	Scale           Kind = "Scale"           // the owner has no more pods than there is room for
-	Priority        Kind = "Priority"        // the pods of a DaemonSet get a priority with which preemption makes room
+	Priority        Kind = "Priority"        // the pods of a DaemonSet, or of a class that never preempts, get a priority with which preemption makes room
+	LeaveOut        Kind = "LeaveOut"        // the pods of a DaemonSet leave a node out
 	ReleaseClaim    Kind = "ReleaseClaim"    // a claim that no pod uses is deleted and gives its devices back; that of the pod is made again
 
 	dropVolume Kind = "DropVolume" // a volume with a claim goes: of conflicts alone
@@ -123,6 +124,10 @@ func (c Change) Text() string {
 	object := c.object()
 	switch c.Kind {
 	case DropSelector, DropRequirement, DropPort, DropGate, DropConstraint, dropVolume, dropClaim:
+		if c.To != "" {
+			fmt.Fprintf(&b, "%s: select %s in place of %s", object, c.To, c.From)
+			break
+		}
 		fmt.Fprintf(&b, "%s: drop %s (%s)", object, c.Path, c.From)
 	case Prefer:
 		if len(c.remove) > 0 {
@@ -158,7 +163,13 @@ func (c Change) Text() string {
 	case SetClass:
 		fmt.Fprintf(&b, "%s: %s", object, c.To)
 	case Priority:
+		if c.key != "" {
+			fmt.Fprintf(&b, "%s: %s: %s, which preempts (%s)", object, c.Path, c.key, c.givesWay())
+			break
+		}
 		fmt.Fprintf(&b, "%s: %s: a class above %s (%s)", object, c.Path, c.To, c.givesWay())
+	case LeaveOut:
+		fmt.Fprintf(&b, "%s: leave %s out (%s: %s NotIn [%s])", object, c.From, strings.TrimSuffix(c.Path, ".requiredDuringSchedulingIgnoredDuringExecution"), v1.LabelHostname, c.To)
 	case Label:
 		if c.To == "" {
 			fmt.Fprintf(&b, "%s: remove the label %s", c.Object, c.From)
@@ -234,7 +245,7 @@ func DefaultCost(c Change) int64 {
 			return 5
 		}
 		return 2 + int64(18*float64(c.value.from-c.value.v)/float64(c.value.from))
-	case AddNode, ReleaseClaim, Scale, Resize, MaxPods:
+	case AddNode, ReleaseClaim, Scale, Resize, MaxPods, LeaveOut:
 		return 12
 	case MovePods, Priority:
 		return 4 + 3*int64(len(c.Leaving))

@@ -52,6 +52,31 @@ func TestComparedTaints(t *testing.T) {
 	})
 }
 
+// The cause names the feature gate where it is off alone, and the number that is not enough.
+func TestGateOfComparedTaints(t *testing.T) {
+	type test struct {
+		name, why string
+		compares  bool
+		value     string // of the toleration
+		says      string
+	}
+	const off = "Gt counts with the feature gate TaintTolerationComparisonOperators"
+	testkit.Run(t, []test{
+		{"off, and enough", "the gate alone is missing", false, "90", " (" + off + ")"},
+		{"off, and too much", "the gate is not enough", false, "98", " (" + off + ", and for numbers above 98 alone, which 95 is not)"},
+		{"on, and too much", "the gate is on already", true, "98", " (Gt counts for numbers above 98 alone, which 95 is not)"},
+		{"on, and no whole number", "the gate is on already", true, "90.5", " (Gt counts for whole numbers alone, which 90.5 is not)"},
+	}, func(t *testing.T, c test) {
+		pod := testkit.Pod("p").Obj()
+		pod.Spec.Tolerations = []v1.Toleration{{Key: "sla", Operator: v1.TolerationOpGt, Value: c.value}}
+		s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Taint("sla=95:NoSchedule").Capacity("cpu=4,pods=9").Obj()}})
+		require.NoError(t, err)
+		plan, err := placement.New(s, placement.PluginArgs{Taints: taints.Options{ComparisonOperators: c.compares}}.Profile())
+		require.NoError(t, err)
+		require.Equal(t, "it tolerates sla Gt "+c.value+", and n1 has sla=95:NoSchedule"+c.says, CauseOf(plan, s, pod).Text)
+	})
+}
+
 // A pod that tolerates a NoExecute taint by comparison leaves when the time of its toleration is over.
 func TestEndOfComparedTaint(t *testing.T) {
 	n, pod := testkit.Node("n").Obj(), testkit.Pod("p").Obj()

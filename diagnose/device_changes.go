@@ -32,7 +32,7 @@ func deviceChanges(s *cluster.Snapshot, pod *v1.Pod) (out []*Change, cut bool) {
 		if c.Status.Allocation != nil {
 			continue
 		}
-		for _, x := range append(selectorMends(offered, c), claimChanges(c)...) { // the spec of a claim and of a template never changes
+		for _, x := range slices.Concat(classMends(s, c), selectorMends(offered, c), claimChanges(c), selectorChanges(offered, c)) { // the spec of a claim and of a template never changes
 			x.Again = true
 			if template := templateOf(pod, c); template != "" {
 				x.Object, x.Path = "ResourceClaimTemplate "+pod.Namespace+"/"+template, "spec."+x.Path

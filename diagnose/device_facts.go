@@ -141,6 +141,7 @@ func (x *sought) wants(r devices.RequestReport, t devices.Refusal, c *Cause) {
 	if len(t.Mismatches) == 0 || c.Wanted != "" {
 		return
 	}
+	x.differs = t.Mismatches
 	s, ok := x.selectorOf(r, strings.TrimPrefix(t.Test, "selector of "))
 	if !ok {
 		return

@@ -20,6 +20,7 @@ import (
 func (d *diagnosis) namesMeant(add func(rule, path, from, to string, edit func(p *v1.Pod))) {
 	d.resourcesMeant(add)
 	d.claimsMeant(add)
+	d.deviceClaimsMeant(add)
 	known := d.common.labelsOf(d.law.nodes)
 	keys := slices.Collect(maps.Keys(known))
 	for i, c := range d.pod.Spec.TopologySpreadConstraints {

@@ -77,7 +77,7 @@ func TestOpenNodes(t *testing.T) {
 		{"devices", []*v1.Node{node("a", "nvidia.com/gpu=present:NoSchedule")}, testkit.Pod("p").Request("cpu=9").Obj(),
 			"add a node like a, but with cpu 9 or more and without the taint nvidia.com/gpu=present: then it runs there"},
 		{"control plane", []*v1.Node{node("a", roleControlPlane+":NoSchedule")}, testkit.Pod("p").Obj(), "add a node like a, but without the taint " + roleControlPlane + ": then it runs there | Node a: remove the taint " + roleControlPlane + ":NoSchedule: then it goes to a"},
-		{"meant for the pool", []*v1.Node{node("a", "nvidia.com/gpu=present:NoSchedule")}, testkit.Pod("p").Request("nvidia.com/gpu=1").Obj(), "Pod default/p: tolerate nvidia.com/gpu=present:NoSchedule: then it goes to a"},
+		{"meant for the pool", []*v1.Node{node("a", "nvidia.com/gpu=present:NoSchedule")}, testkit.Pod("p").Request("nvidia.com/gpu=1").Obj(), "Pod default/p: tolerate nvidia.com/gpu:NoSchedule (operator Exists): then it goes to a"},
 		{"maintenance", []*v1.Node{node("a", "maintenance=scheduled:NoSchedule"), node("b", "maintenance=scheduled:NoSchedule")}, testkit.Pod("p").Obj(),
 			"Node a: remove the taint maintenance=scheduled:NoSchedule, if it is over (1 more node is alike): then it goes to a | add a node like a: then it runs there"},
 		{"an open node is full", []*v1.Node{node("a", "dedicated=x:NoSchedule"), node("b")}, testkit.Pod("p").Request("cpu=2").Obj(),
@@ -111,7 +111,7 @@ func TestOnePoolAndOneLine(t *testing.T) {
 	busy := testkit.Pod("busy").On("g").Request("cpu=4").Obj()
 	d := relax(t, cluster.Objects{Nodes: []*v1.Node{gpu, open}, Pods: []*v1.Pod{busy}}, testkit.Pod("p").NodeSelector("pool=gpu").Request("cpu=2").Obj(), Options{})
 	require.Equal(t, causeMeant, d.Cause.Type)
-	require.Equal(t, []string{"Pod default/p: tolerate nvidia.com/gpu=present:NoSchedule; add a node like g: then it goes to g-more"}, d.Advice())
+	require.Equal(t, []string{"Pod default/p: tolerate nvidia.com/gpu:NoSchedule (operator Exists); add a node like g: then it goes to g-more"}, d.Advice())
 
 	small, large := testkit.Node("s").Capacity("cpu=2,pods=10").Obj(), testkit.Node("l").Capacity("cpu=4,pods=10").Obj()
 	full := []*v1.Pod{testkit.Pod("s1").On("s").Request("cpu=2").Obj(), testkit.Pod("l1").On("l").Request("cpu=4").Obj()}

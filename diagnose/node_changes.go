@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -287,12 +288,16 @@ func (c Change) newDomain() string {
 // addNodes adds the nodes of AddNode.
 func (c *Change) addNodes(s *cluster.Snapshot, like *v1.Node) {
 	for k := range max(1, c.Count) {
-		name := c.To
-		if k > 0 {
-			name += "-" + decimal(int64(k+1))
-		}
-		addNode(s, like, name, c.newDomain())
+		addNode(s, like, c.added(k), c.newDomain())
 	}
+}
+
+// added returns the name of an added node by its number, from 0.
+func (c *Change) added(k int) string {
+	if k == 0 {
+		return c.To
+	}
+	return c.To + "-" + decimal(int64(k+1))
 }
 
 // ofAffinity is the plugin of node selectors and node affinity.
@@ -339,7 +344,31 @@ func Like(like *v1.Node, name string) (n *v1.Node, ok bool) {
 	return n, model(like)
 }
 
-// addNode adds a node like another one, with the pods that its DaemonSets put there and the same limits of volumes. With a topology key
+// addDevices gives a node the devices that another one has alone, in pools of its own.
+func addDevices(s *cluster.Snapshot, like, name string) {
+	elsewhere := map[[2]string]bool{} // pools that other nodes have a part in
+	id := func(x *resourcev1.ResourceSlice) [2]string { return [2]string{x.Spec.Driver, x.Spec.Pool.Name} }
+	own := func(x *resourcev1.ResourceSlice) bool { return x.Spec.NodeName != nil && *x.Spec.NodeName == like }
+	var copies []*resourcev1.ResourceSlice
+	for x := range cluster.List[*resourcev1.ResourceSlice](s).All() {
+		if !own(x) {
+			elsewhere[id(x)] = true
+		} else {
+			copies = append(copies, x)
+		}
+	}
+	for _, x := range copies {
+		if elsewhere[id(x)] {
+			continue
+		}
+		more := x.DeepCopy()
+		more.Name, more.UID, more.OwnerReferences = x.Name+"-"+name, "", nil
+		more.Spec.NodeName, more.Spec.Pool.Name = &name, x.Spec.Pool.Name+"-"+name
+		must.Do(s.Set(more))
+	}
+}
+
+// addNode adds a node like another one, with its devices, the pods that its DaemonSets put there and the same limits of volumes. With a topology key
 // the node is a domain of its own.
 func addNode(s *cluster.Snapshot, like *v1.Node, name, key string) {
 	n, _ := Like(like, name)
@@ -352,6 +381,7 @@ func addNode(s *cluster.Snapshot, like *v1.Node, name, key string) {
 		must.Do(s.Set(c))
 	}
 	must.Do(s.Set(n))
+	addDevices(s, like.Name, name)
 	var daemons []*v1.Pod
 	for p := range s.Pods(s.Slot(like.Name)) {
 		if owner := metav1.GetControllerOfNoCopy(p); owner != nil && owner.Kind == "DaemonSet" && !usesDevices(p) {

@@ -328,9 +328,14 @@ func withoutClaim(p *v1.Pod, name string) {
 
 // tolerateChange returns the change that lets a pod tolerate a taint.
 func tolerateChange(pod *v1.Pod, t v1.Taint) *Change {
-	toleration := v1.Toleration{Key: t.Key, Operator: v1.TolerationOpEqual, Value: t.Value, Effect: t.Effect}
+	toleration, to := v1.Toleration{Key: t.Key, Operator: v1.TolerationOpEqual, Value: t.Value, Effect: t.Effect}, t.ToString()
+	mends := slices.ContainsFunc(pod.Spec.Tolerations, func(has v1.Toleration) bool { return has.Key == t.Key })
+	if matches(deviceTaints, t.Key) && !mends { // a pool of devices has one value or another
+		toleration.Operator, toleration.Value = v1.TolerationOpExists, ""
+		to = fmt.Sprintf("%s:%s (operator Exists)", t.Key, t.Effect)
+	}
 	return &Change{
-		Kind: Tolerate, Object: "Pod " + podinfo.Name(pod), Path: "spec.tolerations", To: t.ToString(), rule: "spec.tolerations",
+		Kind: Tolerate, Object: "Pod " + podinfo.Name(pod), Path: "spec.tolerations", To: to, rule: "spec.tolerations",
 		edit: func(p *v1.Pod, _ int64) { p.Spec.Tolerations = append(p.Spec.Tolerations, toleration) },
 		pod:  pod,
 	}

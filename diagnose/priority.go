@@ -1,12 +1,14 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -15,16 +17,25 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// raised returns the relaxation in which the pods of a DaemonSet get the lowest priority with which preemption makes room on the one
-// node that is meant. ok is false when no priority does, and when another cause keeps the pod waiting.
+// raised returns the relaxation with which preemption makes room: the pods of a DaemonSet get the lowest priority that frees the one node that is
+// meant, and pods whose class never preempts get the lowest class that does. ok is false when no priority makes room, and for other causes.
 func (d *diagnosis) raised() (r Relaxation, ok bool) {
-	if d.cause == nil || d.cause.Type != causeDaemon || d.pod.Spec.PreemptionPolicy != nil && *d.pod.Spec.PreemptionPolicy == v1.PreemptNever {
+	if d.cause == nil {
 		return r, false
+	}
+	never := d.pod.Spec.PreemptionPolicy != nil && *d.pod.Spec.PreemptionPolicy == v1.PreemptNever
+	var list []*Change
+	switch {
+	case d.cause.Type == causeDaemon && !never:
+		for _, level := range d.levels() {
+			list = append(list, d.priority(level))
+		}
+	case d.cause.Type == causeFull && never:
+		list = d.classesThatPreempt()
 	}
 	plan, _ := d.common.placerOf(d)
 	budgets := placement.PreemptOptions{Budgets: disruption.NewBudgets(d.budgets.pdbs, disruption.BudgetOptions{})}
-	for _, level := range d.levels() {
-		c := d.priority(level)
+	for _, c := range list {
 		pod := d.pod.DeepCopy()
 		c.edit(pod, 0)
 		dec := plan.Decide(pod, placement.Options{})
@@ -43,6 +54,31 @@ func (d *diagnosis) raised() (r Relaxation, ok bool) {
 		}
 	}
 	return r, false
+}
+
+// classesThatPreempt returns the changes that give the pod another class that preempts, the lowest first. Classes of the system are for pods of
+// kube-system.
+func (d *diagnosis) classesThatPreempt() (out []*Change) {
+	var classes []*schedulingv1.PriorityClass
+	for k := range cluster.List[*schedulingv1.PriorityClass](d.base).All() {
+		ours := k.Value < podinfo.HighestOfUsers || d.pod.Namespace == metav1.NamespaceSystem
+		if (k.PreemptionPolicy == nil || *k.PreemptionPolicy != v1.PreemptNever) && ours && k.Value > math.MinInt32 {
+			classes = append(classes, k)
+		}
+	}
+	slices.SortFunc(classes, func(a, b *schedulingv1.PriorityClass) int {
+		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Name, b.Name))
+	})
+	for _, k := range classes {
+		c := d.priority(k.Value - 1)
+		c.key = k.Name
+		c.edit = func(p *v1.Pod, _ int64) {
+			value, preempts := k.Value, v1.PreemptLowerPriority
+			p.Spec.Priority, p.Spec.PriorityClassName, p.Spec.PreemptionPolicy = &value, k.Name, &preempts
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // levels returns the priorities that the pod does not exceed, of the pods on the node that is meant, the lowest first. Pods of kube-system
@@ -78,9 +114,12 @@ func (c *Change) givesWay() string {
 	var out []string
 	for _, l := range c.Leaving {
 		text := l.Pod + " gives way"
-		if l.To != "" {
+		switch {
+		case l.To != "":
 			text += " and goes to " + l.To
-		} else {
+		case slices.ContainsFunc(c.remove, func(p *v1.Pod) bool { return podinfo.Name(p) == l.Pod && metav1.GetControllerOfNoCopy(p) == nil }):
+			text += " and does not come back"
+		default:
 			text += " and waits"
 		}
 		out = append(out, text)

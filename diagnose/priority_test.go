@@ -42,12 +42,12 @@ func TestPriority(t *testing.T) {
 		{"the victim has another node", "it comes before the move, which frees one node once", []*v1.Pod{full("a", 0), full("b", 5)}, agent("default", false), true,
 			[]string{change + "0 (default/a gives way and goes to n2)", "move default/a from n1 to n2"}},
 		{"the victim waits", "the change is after all that make nobody wait, and is said all the same", []*v1.Pod{full("a", 3), full("b", 5)}, agent("default", false), false,
-			[]string{change + "3 (default/a gives way and waits)"}},
+			[]string{change + "3 (default/a gives way and does not come back)"}},
 		{"the pod never preempts", "no priority helps", []*v1.Pod{full("a", 0), full("b", 0)}, agent("default", true), true,
 			[]string{"move default/b from n1 to n2"}},
 		{"pods of the system", "a person makes no class above 1000000000", []*v1.Pod{full("a", 2000000000), full("b", 2000001000)}, agent("default", false), false, nil},
 		{"pods of the system, and one of kube-system", "pods there may have the highest classes", []*v1.Pod{full("a", 2000000000), full("b", 2000001000)}, agent("kube-system", false), false,
-			[]string{"DaemonSet kube-system/agent: spec.template.spec.priorityClassName: a class above 2000000000 (default/a gives way and waits)"}},
+			[]string{"DaemonSet kube-system/agent: spec.template.spec.priorityClassName: a class above 2000000000 (default/a gives way and does not come back)"}},
 	}, func(t *testing.T, c test) {
 		nodes := []*v1.Node{testkit.Node("n1").Capacity("cpu=2").Obj()}
 		if c.spare {

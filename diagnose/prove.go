@@ -38,6 +38,9 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	if len(changes) == 1 && changes[0].Kind == Scale {
 		return d.scaled(changes[0])
 	}
+	if len(changes) == 1 && changes[0].Kind == LeaveOut {
+		return d.leftOut()
+	}
 	if len(changes) == 1 && changes[0].Kind == Strategy {
 		return d.ofRollout(changes[0])
 	}
@@ -118,6 +121,13 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 	}
 	if restarts {
 		d.restart(t, changes, &o)
+	}
+	if (d.owner.kind == "ReplicaSet" || d.owner.kind == "ReplicationController") && d.unmade == nil && slices.ContainsFunc(changes, func(c Change) bool { return c.edit != nil && c.Object == d.owner.String() }) {
+		var names []string
+		for _, p := range d.ownQueue() {
+			names = append(names, podinfo.Name(p))
+		}
+		o.also = append(o.also, fmt.Sprintf("delete %s once: the edit is for new pods", fewOf(names, len(names)+d.crew.more)))
 	}
 	d.waitsThen(late, &o)
 	o.also = append(o.also, d.budgets.emptied(changes)...)

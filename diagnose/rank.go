@@ -15,7 +15,7 @@ import (
 var ranks = map[string][]Kind{
 	causeAffinity:     {Mend, Recover, MovePods, AddNode, Label}, // a preference gives up what the pod wants
 	causeAntiAffinity: {Mend, Strategy, Policy, AddNode, Scale, Prefer},
-	causeDaemon:       {Priority, MovePods},
+	causeDaemon:       {Priority, MovePods, LeaveOut},
 	causeEmptyDomain:  {Mend, HonorTaints, LowerMinDomains, AddNode, RaiseMaxSkew}, // a preference is last
 	causeSpread:       {Mend, LowerMinDomains, HonorTaints, Policy, Strategy, AddNode, RaiseMaxSkew},
 	causeMeant:        {Tolerate},
@@ -25,14 +25,15 @@ var ranks = map[string][]Kind{
 	causePressure:     {Recover, Uncordon, Untaint, AddNode},
 	causeStarting:     {Recover, Uncordon, Untaint, AddNode},
 	causeLeaving:      {Recover, Uncordon, Untaint, AddNode},
-	causeFull:         {AddNode, Resize, Scale, LowerRequest, MaxPods, Strategy, MovePods},
+	causeFull:         {Priority, AddNode, Resize, Scale, LowerRequest, MaxPods, Strategy, MovePods},
 	causeTooLarge:     {LowerRequest, AddNode},
 	causeFragments:    {MovePods, AddNode},
-	causeNoNode:       {Mend, Remake, Label, AddNode}, // the pod means such nodes: they come before an edit that gives them up
-	causePort:         {Strategy, AddNode, Scale, MovePods},
-	causeAttachments:  {AddNode, MovePods},
+	causeNoNode:       {Mend, Remake, Label, AddNode},       // the pod means such nodes: they come before an edit that gives them up
+	causePort:         {Strategy, AddNode, Scale, MovePods}, // the pool grows before the owner shrinks
+	causeAttachments:  {AddNode, Recover, MovePods},
 	causeOnePod:       {Strategy},
-	causeVolume:       {ClearClaimRef, Recover, LowerRequest}, // a smaller claim is not what was asked for
+	causeVolume:       {ClearClaimRef, Recover, LowerRequest, AddNode}, // a smaller claim is not what was asked for
+	causeDevices:      {Mend, ReleaseClaim, Recover, AddNode, LowerCount, DropConstraint},
 }
 
 // crowding are causes that running pods have a part in: that some leave their nodes may be advice about them.
@@ -51,7 +52,7 @@ func (r Relaxation) rank(c *Cause) (worst int) {
 	best := ranks[c.Type]
 	for _, change := range r.Changes {
 		at := slices.Index(best, change.Kind)
-		if at < 0 {
+		if at < 0 || change.Kind == Recover && change.Path == ofStorage { // that a driver is wrong is the last that one thinks of
 			at = len(best)
 		}
 		worst = max(worst, at)
@@ -74,6 +75,9 @@ var ofPools = []string{
 	causeMeant, causeToleration, causeReserved, causeNotReady, causePressure, causeStarting, causeLeaving, causeCordoned,
 }
 
+// ofRoomAlone are causes about which a pod as important as the pod does not leave for good: more room is the remedy.
+var ofRoomAlone = []string{causeFull, causeFragments, causeDevices, causeAttachments}
+
 // unfit returns why a relaxation is no advice about the cause, though it places the pod: it takes the pod out of its pool, leaves it less
 // than half of what it asks for, or takes the room of a pod that is as important.
 func (d *diagnosis) unfit(r Relaxation) string {
@@ -92,7 +96,7 @@ func (d *diagnosis) unfit(r Relaxation) string {
 				return whyHalf
 			}
 		case RemovePods:
-			if (d.cause.Type == causeFull || d.cause.Type == causeFragments) && slices.ContainsFunc(c.Leaving, func(l Leaving) bool { return l.To == "" && l.Priority == podinfo.Priority(d.pod) }) {
+			if slices.Contains(ofRoomAlone, d.cause.Type) && slices.ContainsFunc(c.Leaving, func(l Leaving) bool { return l.To == "" && l.Priority == podinfo.Priority(d.pod) }) {
 				return whyEqual
 			}
 		}

@@ -37,8 +37,11 @@ func (d *diagnosis) ofOwner() (out []Relaxation) {
 			}
 		}
 	}
-	list := slices.Concat(d.strategies(), d.softened(), d.resizes())
+	list := slices.Concat(d.strategies(), d.softened(), d.resizes(), d.outside())
 	if c, ok := d.maxPods(); ok {
+		list = append(list, c)
+	}
+	if c, ok := d.leavesOut(); ok {
 		list = append(list, c)
 	}
 	for _, c := range list {
@@ -157,6 +160,47 @@ func (d *diagnosis) scaled(c Change) outcome {
 	o.gone = fmt.Sprintf("%s %s away", fewOf(names, len(names)+d.crew.more), verb(len(names)+d.crew.more, "goes", "go"))
 	if c.Path == "spec.parallelism" {
 		o.gone = fmt.Sprintf("its pods run in turns, %d at a time", n)
+	}
+	return o
+}
+
+// leavesOut returns the change with which a DaemonSet has no pod on the node that is full.
+func (d *diagnosis) leavesOut() (c Change, ok bool) {
+	if d.cause.Type != causeDaemon || d.owner.kind != "DaemonSet" {
+		return c, false
+	}
+	n := d.base.Node(d.sought.pool[0])
+	value := n.Labels[v1.LabelHostname]
+	if value == "" {
+		return c, false
+	}
+	r := v1.NodeSelectorRequirement{Key: v1.LabelHostname, Operator: v1.NodeSelectorOpNotIn, Values: []string{value}}
+	c = Change{Kind: LeaveOut, Object: "Pod " + podinfo.Name(d.pod), Path: requiredNodeAffinity, From: n.Name, To: value, rule: requiredNodeAffinity, pod: d.pod, edit: func(p *v1.Pod, _ int64) {
+		if p.Spec.Affinity == nil {
+			p.Spec.Affinity = &v1.Affinity{}
+		}
+		if p.Spec.Affinity.NodeAffinity == nil {
+			p.Spec.Affinity.NodeAffinity = &v1.NodeAffinity{}
+		}
+		a := p.Spec.Affinity.NodeAffinity
+		if a.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+			a.RequiredDuringSchedulingIgnoredDuringExecution = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{}}}
+		}
+		for k := range a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			t := &a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[k]
+			t.MatchExpressions = append(t.MatchExpressions, r)
+		}
+	}}
+	d.own(&c)
+	return c, true
+}
+
+// leftOut returns the outcome of LeaveOut: the pod goes away, and the others start again with the new template.
+func (d *diagnosis) leftOut() outcome {
+	n := len(d.crew.running)
+	o := outcome{away: true, run: n, of: n, gone: podinfo.Name(d.pod) + " goes away"}
+	if n > 0 {
+		o.also = append(o.also, fmt.Sprintf("%s %s", count(n, "pod"), verb(n, "restarts", "restart")))
 	}
 	return o
 }

@@ -112,5 +112,5 @@ func TestTooLargeBesideDaemons(t *testing.T) {
 	d, err := Relax(Input{Snapshot: s, Pending: []*v1.Pod{pod}}, pod, Options{})
 	require.NoError(t, err)
 	require.Equal(t, "it asks for cpu 4, and n has 3500m beside the pods of DaemonSets (of 4)", d.Cause.Text)
-	require.Equal(t, []string{"ReplicaSet default/w: requests.cpu from 4 to 3500m: then it goes to n", "add a node like n, but with cpu 4500m or more: then it runs there"}, d.Advice())
+	require.Equal(t, []string{"ReplicaSet default/w: requests.cpu from 4 to 3500m: then it goes to n; also: delete default/p once: the edit is for new pods", "add a node like n, but with cpu 4500m or more: then it runs there"}, d.Advice())
 }

@@ -86,7 +86,7 @@ var typical = map[string]string{
 	"big-cpu":      "add a node like n1 or n3 or n5, but with cpu 6 or more",
 	"big-memory":   "requests.memory from 14Gi to 8Gi",
 	"wrong-label":  "drop spec.nodeSelector[disktype]",
-	"gpu":          "tolerate nvidia.com/gpu=present:NoSchedule",
+	"gpu":          "tolerate nvidia.com/gpu:NoSchedule (operator Exists)",
 	"gpu-too-many": "requests.nvidia.com/gpu from 4 to 2",
 	"apart":        "spec.affinity.podAntiAffinity",
 	"together":     "spec.affinity.podAffinity",

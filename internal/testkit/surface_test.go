@@ -26,7 +26,7 @@ var largest = map[string]int{
 	"cluster":                61,
 	"devices":                72,
 	"devices/tracker":        30,
-	"diagnose":               71,
+	"diagnose":               72,
 	"diagnose/lint":          10,
 	"diagnose/near":          6,
 	"eviction/devicetaint":   9,

@@ -66,7 +66,7 @@ func factual(t *testing.T, input, sentence string) {
 		free := all
 		for _, p := range o.Pods {
 			if p.Spec.NodeName == n.Name && p.Status.Phase != v1.PodSucceeded && p.Status.Phase != v1.PodFailed {
-				overhead.Each(p, overhead.Options{}, func(name v1.ResourceName, total int64) {
+				overhead.Each(p, overhead.Options{UseStatus: true}, func(name v1.ResourceName, total int64) {
 					if name == kind {
 						free -= total
 					}

@@ -18,7 +18,7 @@ func TestPendingPods(t *testing.T) {
 		{"big-cpu", "it asks for more cpu than a node that it tolerates has, and is not meant for the GPUs", "but with cpu 6 or more"},
 		{"big-memory", "no open node has so much memory left", "requests.memory from 14Gi to 8Gi"},
 		{"wrong-label", "no node has the value of its nodeSelector", "drop spec.nodeSelector[disktype]"},
-		{"gpu", "the only node with devices is tainted", "tolerate nvidia.com/gpu=present:NoSchedule"},
+		{"gpu", "the only node with devices is tainted", "tolerate nvidia.com/gpu:NoSchedule (operator Exists)"},
 		{"gpu-too-many", "no node has four devices", "requests.nvidia.com/gpu from 4 to 2"},
 		{"apart", "its anti-affinity over zones meets a replica", "spec.affinity.podAntiAffinity"},
 		{"together", "nothing runs that its affinity wants near", "spec.affinity.podAffinity"},
