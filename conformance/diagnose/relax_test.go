@@ -222,8 +222,9 @@ func load(t *testing.T, k *real.Scheduler, c *gen.Cluster, s *cluster.Snapshot) 
 	o.Claims = slices.Collect(cluster.List[*v1.PersistentVolumeClaim](s).All())
 	o.PersistentVolumes = slices.Collect(cluster.List[*v1.PersistentVolume](s).All())
 	o.CSINodes = slices.Collect(cluster.List[*storagev1.CSINode](s).All())
+	o.CSIStorageCapacities = slices.Collect(cluster.List[*storagev1.CSIStorageCapacity](s).All())
 	must(t, k.Load(compare.Copy(&gen.Cluster{Objects: o})))
-	must(t, k.LoadDevices(o.ResourceSlices, o.DeviceClasses, slices.Collect(cluster.List[*resourcev1.ResourceClaim](s).All())))
+	must(t, k.LoadDevices(slices.Collect(cluster.List[*resourcev1.ResourceSlice](s).All()), o.DeviceClasses, slices.Collect(cluster.List[*resourcev1.ResourceClaim](s).All())))
 }
 
 // know tells kube-scheduler of a pending pod.

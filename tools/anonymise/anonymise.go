@@ -41,7 +41,9 @@ func Objects(o *dump.Objects, progress func(done, total int)) ([]Tree, *Names, e
 			progress(done, total)
 		}
 	}
-	list, err := trees(o, step)
+	marked := *o
+	marked.Nodes = o.Cluster().Nodes // with the taints of agents that NodePools list
+	list, err := trees(&marked, step)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,6 +155,23 @@ func (w *walker) key(text string) string {
 	return w.name(labelKey, text)
 }
 
+// taints returns taints that a text lists: "key=value:effect", parted by commas.
+func (w *walker) taints(text string) string {
+	list := strings.Split(text, ",")
+	for i, t := range list {
+		what, effect, ends := strings.Cut(t, ":")
+		key, value, valued := strings.Cut(what, "=")
+		list[i] = w.key(key)
+		if valued {
+			list[i] += "=" + w.value(key, value)
+		}
+		if ends {
+			list[i] += ":" + effect
+		}
+	}
+	return strings.Join(list, ",")
+}
+
 func known(domain, of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }
 
 // value returns the new value of a label or a taint.
@@ -252,6 +271,8 @@ func (w *walker) field(t Tree, parent, name string, v any) (any, bool) {
 	case noTexts:
 		v = withoutTexts(v)
 		return v, v != nil
+	case taintNames:
+		return w.each(v, w.taints), true
 	case hostAddress:
 		return w.each(v, w.address), true
 	case walkOn:

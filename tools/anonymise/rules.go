@@ -21,6 +21,7 @@ const (
 	conditionName             // type or reason of a condition
 	finalizerName             // and lists of finalizers
 	hostAddress               // of a host port
+	taintNames                // taints in a text
 	noTexts                   // numbers and truth values stay, texts go
 )
 
@@ -99,6 +100,7 @@ var annotations = map[string]rule{
 	"volume.beta.kubernetes.io/storage-provisioner": keep, "storage.alpha.kubernetes.io/migrated-plugins": keep, "resource.kubernetes.io/extended-resource-claim": keep,
 	"resource.kubernetes.io/pod-claim-name": volumeName, "batch.kubernetes.io/job-completion-index": keep, "deprecated.daemonset.template.generation": keep,
 	"deployment.kubernetes.io/revision": keep,
+	"podberth.io/agent-taints":          taintNames,
 }
 
 // keptNames are names that Kubernetes gives a meaning.

@@ -44,7 +44,7 @@ var resources = map[string]string{
 	"PersistentVolumeClaim": "/api/v1/persistentvolumeclaims", "StorageClass": "/apis/storage.k8s.io/v1/storageclasses", "CSINode": "/apis/storage.k8s.io/v1/csinodes",
 	"CSIDriver": "/apis/storage.k8s.io/v1/csidrivers", "CSIStorageCapacity": "/apis/storage.k8s.io/v1/csistoragecapacities", "VolumeAttachment": "/apis/storage.k8s.io/v1/volumeattachments",
 	"DeviceClass": "/apis/resource.k8s.io/v1/deviceclasses", "ResourceSlice": "/apis/resource.k8s.io/v1/resourceslices", "ResourceClaim": "/apis/resource.k8s.io/v1/resourceclaims",
-	"ResourceClaimTemplate": "/apis/resource.k8s.io/v1/resourceclaimtemplates",
+	"ResourceClaimTemplate": "/apis/resource.k8s.io/v1/resourceclaimtemplates", "NodePool": "/apis/karpenter.sh/v1/nodepools",
 }
 
 // serve starts a server with the shipped cluster. It returns the flags with which a command finds it.

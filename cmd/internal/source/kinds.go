@@ -63,6 +63,8 @@ var (
 
 	groups     = kind{"podgroups", "scheduling.k8s.io", "v1beta1"} // since v1.37, where their gates are on
 	composites = kind{"compositepodgroups", "scheduling.k8s.io", "v1alpha3"}
+
+	nodePools = kind{"nodepools", "karpenter.sh", "v1"} // where nodes have the label of Karpenter
 )
 
 // first returns the kinds that are read whatever the pods have.
@@ -97,6 +99,9 @@ func second(n command.Need, s seen) []kind {
 	}
 	if n.All || n.Placing && s.volumes {
 		out = append(out, volumes, claims, classes, csiNodes, csiDrivers, capacities, attachments)
+	}
+	if s.pooled && (n.Placing || n.All) {
+		out = append(out, nodePools)
 	}
 	if n.All || s.groups {
 		out = append(out, groups, composites)

@@ -28,6 +28,7 @@ type seen struct {
 	count            map[string]int
 	volumes, devices bool // a pod has volumes that storage decides about, or resource claims
 	groups           bool // a pod has a group
+	pooled           bool // a node is of a NodePool
 }
 
 // read lists what a question needs and returns it as a stream of JSON lists. The texts are warnings about kinds that were left out.
@@ -42,6 +43,7 @@ func (c *client) read(ctx context.Context, need command.Need, partial bool, prog
 	if err := r.all(ctx, second(need, r.seen)); err != nil {
 		return nil, nil, err
 	}
+	warnings = append(warnings, r.notes...)
 	switch {
 	case len(r.missing) == 0:
 	case !partial || r.lacks(pods) || r.lacks(nodes):
@@ -69,6 +71,7 @@ type reader struct {
 	objects int
 	nodes   []string
 	missing []kind
+	notes   []string
 
 	progress *report.Progress
 }
@@ -77,6 +80,8 @@ func (r *reader) all(ctx context.Context, kinds []kind) error {
 	for _, k := range kinds {
 		err := r.list(ctx, k)
 		switch {
+		case forbidden(err) && k == nodePools:
+			r.notes = append(r.notes, fmt.Sprintf("this user may not list %s: startupTaints are taken for taints of pools", k))
 		case forbidden(err):
 			r.missing = append(r.missing, k)
 		case unserved(err):
@@ -128,6 +133,8 @@ func (r *reader) list(ctx context.Context, k kind) error {
 		if k == nodes {
 			for _, n := range list.Items {
 				r.nodes = append(r.nodes, n.Metadata.Name)
+				_, pooled := n.Metadata.Labels["karpenter.sh/nodepool"]
+				r.seen.pooled = r.seen.pooled || pooled
 			}
 		}
 		if k == pods {
@@ -156,8 +163,11 @@ func gone(err error) bool {
 
 // item is what read reads of an object.
 type item struct {
-	Metadata struct{ Name string }
-	Spec     struct {
+	Metadata struct {
+		Name   string
+		Labels map[string]string
+	}
+	Spec struct {
 		Volumes         []map[string]json.RawMessage
 		ResourceClaims  []json.RawMessage
 		SchedulingGroup json.RawMessage
