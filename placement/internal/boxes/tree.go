@@ -8,9 +8,8 @@
 // the most of each number of its rows. From these follow a verdict that all of its nodes get, and a score that none of them exceeds: a
 // [Judge] says both. The search counts whole boxes where it can, and looks into a box only if the box may have a better node than the best.
 //
-// The boxes at the top have the nodes of one group that offer about the same. A box with many nodes has up to four children. A change moves
-// one node: O(depth), and O(nodes of a box) to make bounds again after many changes. A search costs as much as there are boxes whose bounds
-// leave something open.
+// The boxes at the top have the nodes of one group that offer about the same. A box with many nodes has up to four children. A change moves one node:
+// O(depth), and O(nodes of a box) to make bounds again after many changes. A search costs as much as there are boxes whose bounds leave something open.
 //
 // The tree reads the rows and places that it was given, and changes neither. It belongs to one goroutine.
 package boxes

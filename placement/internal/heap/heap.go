@@ -11,7 +11,7 @@
 // memory. An entry moves no further than it must.
 //
 // The caller owns the positions and sets them to -1 before use. Push, Remove, Set and Order write them. A heap asks for no memory but to grow. It
-// belongs to one goroutine. Push, Remove and Set cost O(log n), Order O(n); Best and Mark cost as much as there are better or equal entries.
+// belongs to one goroutine. Push, Remove and Set cost O(log n), Order O(n); Best and Flip cost as much as there are better or equal entries.
 package heap
 
 import (

@@ -76,7 +76,7 @@ func TestKey(t *testing.T) {
 	require.False(t, Fits(-1))
 }
 
-// Best and Mark say what a look at every entry says.
+// Best and Flip say what a look at every entry says.
 func TestWalks(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var spare Heap
@@ -96,23 +96,21 @@ func TestWalks(t *testing.T) {
 				counts++
 			}
 		}
-		bits := []uint64{0}
 		for _, e := range h {
 			if !skip.has(e.Slot) && e.Key > want.Key {
 				want = e
 			}
 		}
 		require.Equal(t, want, h.Best(skip, &spare))
-		marked := uint64(0)
+		flipped := uint64(5)
 		for _, e := range h {
-			if !skip.has(e.Slot) && Score(e.Key) == Score(want.Key) {
-				marked |= 1 << Place(e.Key)
+			if Score(e.Key) == 3 {
+				flipped ^= 1 << Place(e.Key)
 			}
 		}
-		if Score(h[0].Key) == Score(want.Key) {
-			h.Mark(Score(want.Key), skip, bits)
-			require.Equal(t, marked, bits[0])
-		}
+		bits := []uint64{5}
+		h.Flip(3, bits)
+		require.Equal(t, flipped, bits[0])
 		require.Positive(t, counts)
 	}
 }

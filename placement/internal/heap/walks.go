@@ -2,12 +2,12 @@ package heap
 
 // Skip says which slots do not count. The zero value skips none.
 type Skip struct {
-	Marked []int32      // by slot; a slot with a number of at least 0 does not count. nil: none has one
+	Marked []int32      // by slot; a slot with a number of at least 0 does not count. Empty: none has one
 	Slots  map[int]bool // slots that do not count
 }
 
 func (s Skip) has(slot int32) bool {
-	return s.Marked != nil && s.Marked[slot] >= 0 || s.Slots[int(slot)]
+	return len(s.Marked) > 0 && s.Marked[slot] >= 0 || s.Slots[int(slot)]
 }
 
 // Best returns the best entry that counts. There must be such an entry. It goes down the heap from the top, so its cost grows with the
@@ -34,21 +34,18 @@ func (h Heap) Best(skip Skip, spare *Heap) Entry {
 	}
 }
 
-// Mark sets the bits of the places of the entries that count and have a score. No entry that counts may have a larger score. Mark returns
-// how many there are. The heap must not be empty, and its first entry has at least that score.
-func (h Heap) Mark(score int64, skip Skip, bits []uint64) int { return h.mark(0, score, skip, bits) }
+// Flip flips the bits of the places of the entries with a score.
+func (h Heap) Flip(score int64, bits []uint64) { h.flip(0, score, bits) }
 
-// mark marks from position i down.
-func (h Heap) mark(i int, score int64, skip Skip, bits []uint64) (n int) {
-	if Score(h[i].Key) == score && !skip.has(h[i].Slot) {
+// flip flips from position i down.
+func (h Heap) flip(i int, score int64, bits []uint64) {
+	if i < len(h) && Score(h[i].Key) == score {
 		place := Place(h[i].Key)
-		bits[place/64] |= 1 << (place % 64)
-		n = 1
+		bits[place/64] ^= 1 << (place % 64)
 	}
 	for c := i*fan + 1; c < min(i*fan+1+fan, len(h)); c++ {
 		if Score(h[c].Key) >= score {
-			n += h.mark(c, score, skip, bits)
+			h.flip(c, score, bits)
 		}
 	}
-	return n
 }

@@ -1,9 +1,8 @@
 // Package hooks is what the engine of a plan (package reuse) asks of plugins. It has no code but [NewRanking].
 //
-// A plugin says by Keep on what its answers depend. The engine keeps the answers by that, and finds by optional interfaces what more
-// it may keep: the classes of nodes of a plugin with KeepByNode ([Reader], [Signed]), the rows of many nodes at once ([RowsFilter],
-// [RowsScorer]), and the counts of running pods ([Counting], [Compiled], [State]). Without an optional interface an answer takes longer and is
-// the same. [Plugin] is the place to begin.
+// A plugin says by Keep on what its answers depend. The engine keeps the answers by that, and finds by optional interfaces what more it may keep: the
+// classes of nodes of a plugin with KeepByNode ([Reader], [Signed]), the rows of many nodes at once ([RowsFilter], [RowsScorer]), and the counts of
+// running pods ([Counting], [Compiled], [State]). Without an optional interface an answer takes longer and is the same. [Plugin] is the place to begin.
 package hooks
 
 import (

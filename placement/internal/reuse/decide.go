@@ -1,6 +1,8 @@
 package reuse
 
 import (
+	"math/bits"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
@@ -27,24 +29,17 @@ func (s *podKind) decide(q *Question) (Answer, bool) {
 // choose chooses among the groups in place of the nodes: O(groups), after a scan of the rows for a kind without heaps.
 func (s *podKind) choose(q *Question) (Answer, bool) {
 	e := s.engine
-	groups := s.gather(e.buffers.groups[:0])
-	if len(q.Without) > 0 {
-		s.leaveOut(q.Without, groups)
-	}
+	groups := s.gather(e.buffers.groups[:0], q.Without)
 	feasible := e.buffers.feasible[:0]
 	out := Answer{Slot: -1}
 	for k := range groups {
-		c := &groups[k]
-		if c.count == 0 {
-			continue
-		}
-		allowed, failed := s.allows(int(c.top.Slot))
+		allowed, failed := s.allows(int(groups[k].top.Slot))
 		if failed {
 			return Answer{}, false
 		}
 		if allowed {
-			out.Feasible += int(c.count)
-			feasible = append(feasible, *c)
+			out.Feasible += int(groups[k].count)
+			feasible = append(feasible, groups[k])
 		}
 	}
 	e.buffers.groups, e.buffers.feasible = groups, feasible
@@ -67,6 +62,48 @@ func (s *podKind) choose(q *Question) (Answer, bool) {
 	return out, true
 }
 
+// amongTied lets the question choose among the nodes of the largest total, in scan order.
+func (s *podKind) amongTied(q *Question, groups []candidate, scores []int64, best Answer) int {
+	e, x, n := s.engine, &s.exceptions, 0
+	tied := append(e.buffers.tied[:0], make([]uint64, len(e.scan)/64+1)...)
+	e.buffers.tied = tied
+	for k := range groups {
+		top := groups[k].top
+		score := heap.Score(top.Key)
+		if score+scores[k] != best.Total {
+			continue
+		}
+		g := s.groupOf(top.Slot)
+		g.flip(score, tied)
+		for k := range x.list { // exceptions are no nodes of their group of the layout
+			if base := &s.layout.list[x.list[k].base]; base == g {
+				x.list[k].flip(score, tied)
+			}
+		}
+	}
+	for i := range q.Without {
+		tied[e.ranked[i]/64] &^= 1 << (e.ranked[i] % 64)
+	}
+	for _, word := range tied {
+		n += bits.OnesCount64(word)
+	}
+	if n < 2 {
+		return best.Slot
+	}
+	k := max(q.Tie(n), 0)
+	for at, word := range tied {
+		if c := bits.OnesCount64(word); k >= c {
+			k -= c
+			continue
+		}
+		for ; k > 0; k-- {
+			word &= word - 1
+		}
+		return e.scan[at*64+bits.TrailingZeros64(word)]
+	}
+	return best.Slot
+}
+
 // candidate is a group of nodes with room: the nodes of a group of the layout that are no exceptions, or a group of exceptions.
 type candidate struct {
 	class int32
@@ -74,31 +111,37 @@ type candidate struct {
 	top   heap.Entry
 }
 
-// gather appends the groups that have nodes with room. It leaves out groups that a static predicate rejects.
-func (s *podKind) gather(dst []candidate) []candidate {
+// gather appends the groups that have nodes with room. It leaves out groups that a static predicate rejects, and slots that have room.
+func (s *podKind) gather(dst []candidate, without map[int]bool) []candidate {
 	l, x := s.layout, &s.exceptions
 	for g := range l.list {
-		dst = s.candidate(dst, &l.list[g], x.within(g))
+		dst = s.candidate(dst, &l.list[g], x.within(g), heap.Skip{Marked: x.of, Slots: without})
 	}
 	for g := range x.list {
-		dst = s.candidate(dst, &x.list[g], 0)
+		dst = s.candidate(dst, &x.list[g], 0, heap.Skip{Slots: without})
 	}
 	return dst
 }
 
-// candidate appends a group if it has nodes with room and no static predicate rejects it. So many of the nodes in its heap are exceptions,
-// which do not count.
-func (s *podKind) candidate(dst []candidate, g *group, exceptions int32) []candidate {
+// candidate appends a group if it has nodes with room and no static predicate rejects it. So many of the nodes in its heap are exceptions.
+func (s *podKind) candidate(dst []candidate, g *group, exceptions int32, skip heap.Skip) []candidate {
 	count, top := g.count, g.top
 	if s.rows != nil {
 		count = int32(len(g.heap)) - exceptions
+	}
+	if len(skip.Slots) > 0 {
+		for i := range skip.Slots {
+			if s.groupOf(int32(i)) == g {
+				count--
+			}
+		}
 	}
 	if count == 0 || s.verdict(g).Verdict != 0 {
 		return dst
 	}
 	if s.rows != nil {
-		if top = g.heap[0]; exceptions > 0 && s.exceptions.has(top.Slot) {
-			top = g.heap.Best(heap.Skip{Marked: s.exceptions.of}, &s.engine.buffers.frontier)
+		if top = g.heap[0]; len(skip.Slots) > 0 || exceptions > 0 && s.exceptions.has(top.Slot) {
+			top = g.heap.Best(skip, &s.engine.buffers.frontier)
 		}
 	}
 	return append(dst, candidate{g.class, count, top})

@@ -29,6 +29,33 @@ type group struct {
 
 	count int32 // in a scan: nodes that are not rejected
 	top   heap.Entry
+
+	level int64    // a score that nodes in the heap have: many often have the largest, and a placement changes one of them
+	tied  []uint64 // these nodes, by place in scan order; empty: they are not known
+}
+
+// change says that a node of the heap has another key. A key that does not fit is none.
+func (g *group) change(from, to int64) {
+	for _, key := range [2]int64{from, to} {
+		if place := heap.Place(key); len(g.tied) > 0 && heap.Score(key) == g.level {
+			g.tied[place/64] ^= 1 << (place % 64)
+		}
+	}
+}
+
+// flip flips the bits of the nodes in the heap that have a score. A large group keeps which nodes these are.
+func (g *group) flip(score int64, bits []uint64) {
+	if len(g.heap) < len(bits) {
+		g.heap.Flip(score, bits)
+		return
+	}
+	if len(g.tied) == 0 || g.level != score {
+		g.level, g.tied = score, append(g.tied[:0], make([]uint64, len(bits))...)
+		g.heap.Flip(score, g.tied)
+	}
+	for k, word := range g.tied {
+		bits[k] ^= word
+	}
 }
 
 // tally counts nodes by the verdict of their rows.
@@ -65,6 +92,7 @@ func (x *groups) leave(i int32) (grew int32) {
 	x.of[i] = -1
 	g.size--
 	if len(x.at) > 0 && x.at[i] >= 0 {
+		g.change(g.heap[x.at[i]].Key, -1)
 		g.heap.Remove(int(x.at[i]), x.at)
 		grew = -1
 	}
@@ -73,18 +101,21 @@ func (x *groups) leave(i int32) (grew int32) {
 
 // rank gives a slot its place in the heap of its group, and returns by how many the heap grew. A slot whose key does not fit has no place.
 func (x *groups) rank(i int32, key int64) (grew int32) {
-	h := &x.list[x.of[i]].heap
-	switch at := x.at[i]; {
-	case at >= 0 && heap.Fits(key):
-		if (*h)[at].Key != key {
-			h.Set(int(at), key, x.at)
-		}
-	case at >= 0:
-		h.Remove(int(at), x.at)
-		return -1
-	case heap.Fits(key):
-		h.Push(heap.Entry{Key: key, Slot: i}, x.at)
+	g := &x.list[x.of[i]]
+	at, before := int(x.at[i]), int64(-1)
+	if at >= 0 {
+		before = g.heap[at].Key
+	}
+	g.change(before, key)
+	switch {
+	case at < 0 && heap.Fits(key):
+		g.heap.Push(heap.Entry{Key: key, Slot: i}, x.at)
 		return 1
+	case at >= 0 && !heap.Fits(key):
+		g.heap.Remove(at, x.at)
+		return -1
+	case at >= 0 && before != key:
+		g.heap.Set(at, key, x.at)
 	}
 	return 0
 }

@@ -165,7 +165,7 @@ func (l *layout) refill(e *Engine) {
 	l.part.forget()
 	for g := range l.list {
 		x := &l.list[g]
-		x.heap, x.rejects = x.heap[:0], x.rejects[:0]
+		x.heap, x.rejects, x.tied = x.heap[:0], x.rejects[:0], x.tied[:0]
 	}
 	for _, i := range e.scan {
 		x := &l.list[l.of[i]]
@@ -202,11 +202,8 @@ func (l *layout) rank(i int32) {
 	}
 	l.touch(i)
 	key, reject := l.rows.keys[i], resources.Verdict(0)
-	grew := l.groups.rank(i, key)
-	if !heap.Fits(key) {
+	if l.groups.rank(i, key); !heap.Fits(key) {
 		reject = l.rows.reject[i]
-	} else if grew == 0 { // it was in the heap before
-		return
 	}
 	l.counts(&l.list[l.of[i]], i, reject)
 }

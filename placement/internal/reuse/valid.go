@@ -204,6 +204,10 @@ func (c *checker) same(divides, counts string, x, again *groups) {
 		err := g.heap.Valid(x.at)
 		c.want(err == nil, counts, "%v", err)
 		c.want(slices.Equal(entries(g.heap), entries(now.heap)), counts, "heap %v, not %v", g.heap, now.heap)
+		if tied := make([]uint64, len(g.tied)); len(tied) > 0 {
+			g.heap.Flip(g.level, tied)
+			c.want(slices.Equal(g.tied, tied), counts, "nodes with score %d", g.level)
+		}
 		left := now
 		left.rejects = slices.Clone(now.rejects)
 		for _, t := range g.rejects {
