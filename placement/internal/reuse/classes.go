@@ -31,16 +31,15 @@ type classifier interface {
 
 // classesOf returns the classes for statics whose plugins are prepared.
 func (e *Engine) classesOf(t *statics) *classes {
-	c := &classes{cursor: e.present, of: none(nil, e.log.Len())}
-	if reads, ok := t.reads(); ok {
-		name := string(key.Texts(nil, reads))
-		if known := e.classes[name]; known != nil && known.follow(e) {
-			return known
-		}
-		if c.reads = reads; c.byReads(e, e.scan) {
-			c.name, e.classes[name] = name, c
-			return c
-		}
+	reads, ok := t.reads()
+	name := string(key.Texts(nil, reads))
+	if known := e.classes[name]; ok && known != nil && known.follow(e) {
+		return known
+	}
+	c := &classes{cursor: e.present, reads: reads, of: none(nil, e.log.Len())}
+	if ok && c.byReads(e, e.scan) {
+		c.name, e.classes[name] = name, c
+		return c
 	}
 	for _, i := range e.scan {
 		c.byAnswers(t, i)
