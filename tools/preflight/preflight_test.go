@@ -74,6 +74,7 @@ func TestReady(t *testing.T) {
 		{"", "-f: Required value"},
 		{"-f -", "-to: Required value: a release such as 1.37"},
 		{"-f - -to 1.99", "-to: Invalid value: \"1.99\": "},
+		{"-f - -to 1.36 -from 1.37", "-from: Invalid value: \"1.37\": must not be after --to"},
 		{"-f - -to 1.37 -from x", "-from: Invalid value: \"x\": "},
 		{"-f - -to 1.37 -surge -1", "-surge: Invalid value: -1: must not be negative"},
 		{"-f - -to 1.37 n1", `unexpected argument "n1"; see preflight -h`},

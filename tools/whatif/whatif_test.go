@@ -137,7 +137,7 @@ func TestPurity(t *testing.T) {
 	before := all()
 	for range 2 {
 		var out, errs bytes.Buffer
-		code := Run(t.Context(), []string{"-f=-", "-remove-node=general-a1", "-taint=general-b1=x=y:NoExecute", "-label=general-c1=a=b", "-scale=deployment/shop/cart=9", "-request=deployment/shop/web=cpu=2", "-evict=shop/cart-canary", "-add-node-like=general-b2", "-o=json"}, in, &out, &errs)
+		code := Run(t.Context(), []string{"-f=-", "-remove-node=general-a1", "-taint=general-b1=x=y:NoExecute", "-label=general-c1=a=b", "-scale=deployment/shop/cart=9", "-request=deployment/shop/web=cpu=2", "-evict=shop/cart-canary", "-add-node-like=general-b2", "-untaint=gpu-a1=nvidia.com/gpu", "-o=json"}, in, &out, &errs)
 		require.Zero(t, code, errs.String())
 		require.Equal(t, before, all())
 	}

@@ -116,7 +116,7 @@ func (w *world) scale(text string) error {
 			w.gone = append(w.gone, gone{Pod: name(p), Node: p.Spec.NodeName, Why: "its workload has fewer replicas"})
 			w.release(p)
 		}
-		w.o.Pods = slices.DeleteFunc(slices.Clone(w.o.Pods), func(p *v1.Pod) bool { return goes[p] })
+		w.o.Pods = slices.DeleteFunc(w.o.Pods, func(p *v1.Pod) bool { return goes[p] })
 		return nil
 	}
 	made, err := w.o.ExpandOf(only)

@@ -102,6 +102,7 @@ func TestGrowingWorkloads(t *testing.T) {
 		require.Len(t, a.Placed, fresh, kind)
 		for _, p := range a.Placed {
 			require.True(t, p.New, kind)
+			require.Contains(t, []string{"n1", "n2"}, p.Node, kind)
 			require.True(t, strings.HasPrefix(p.Pod, "shop/web"), p.Pod)
 		}
 		require.Empty(t, a.Gone, kind)
@@ -133,6 +134,8 @@ func TestPodsThatGoWithTheirNode(t *testing.T) {
 		{Pod: "shop/a", Node: "n1", Why: "it belongs to the node"}, {Pod: "shop/b", Node: "n1", Why: "it belongs to the node"}, {Pod: "shop/bare", Node: "n1", Why: "no controller makes it again"},
 	}, a.Gone)
 	require.Equal(t, []move{{"shop/c", "n1", "n2"}}, a.Moves)
+	require.Len(t, answered(t, text, "-remove-node=n1", "-n=shop").Gone, 3)
+	require.Empty(t, answered(t, text, "-remove-node=n1", "-n=other").Gone)
 	var out, errs bytes.Buffer
 	require.Zero(t, Run(t.Context(), []string{"-f=-", "-remove-node=n1", "-evict=shop/d"}, strings.NewReader(text), &out, &errs), errs.String())
 	for _, line := range []string{"Move\n", "shop/c   n1     n2", "Go\n", "shop/bare   n1     no controller makes it again"} {

@@ -118,6 +118,7 @@ func TestWhatIsListed(t *testing.T) {
 		{"workloads to place", "the owners are read already", command.Need{Workloads: true, Placing: true}, nil, placing + makers + others},
 		{"admission", "what the API server asks", command.Need{Admission: true}, nil, "nodes pods" + policies},
 		{"a claim", "storage decides", command.Need{Placing: true}, podsWith(`"spec":{"volumes":[{"name":"v","persistentVolumeClaim":{}}]}`), placing + storage},
+		{"a claim before pods without", "one pod is enough", command.Need{Placing: true}, map[string]string{"pods": `{"items":[{"spec":{"volumes":[{"name":"v","csi":{}}]}},{}]}`}, placing + storage},
 		{"other volumes", "no storage decides", command.Need{Placing: true}, podsWith(`"spec":{"volumes":[{"name":"v","emptyDir":{}}]}`), placing},
 		{"a claim, not to place", "nobody asks storage", command.Need{}, podsWith(`"spec":{"volumes":[{"name":"v","csi":{}}]}`), "nodes pods"},
 		{"a group", "its members count", command.Need{}, podsWith(`"spec":{"schedulingGroup":{"podGroupName":"g"}}`), "nodes pods" + groups},
