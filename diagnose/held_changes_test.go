@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,4 +66,22 @@ func TestHeldRoom(t *testing.T) {
 			require.True(t, was.Spec.Containers[0].Resources.Requests.Cpu().Equal(resource.MustParse("3")))
 		}
 	})
+}
+
+// Nodes without a pool whose kubelets take as many pods are named together. The list of pods that wait stays the caller's.
+func TestMaxPodsOfSeveralNodes(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=4,pods=1").Obj(), testkit.Node("n2").Capacity("cpu=4,pods=1").Obj()},
+		Pods: []*v1.Pod{testkit.Pod("q").On("n1").Obj(), testkit.Pod("r").On("n2").Obj()}})
+	require.NoError(t, err)
+	pod, foreign := testkit.Pod("p").Request("cpu=2").Obj(), testkit.Pod("foreign").Obj()
+	foreign.Spec.SchedulerName = "volcano"
+	pending := []*v1.Pod{foreign, pod}
+	d, err := Relax(Input{Snapshot: s, Pending: pending}, pod, Options{})
+	require.NoError(t, err)
+	require.Equal(t, []*v1.Pod{foreign, pod}, pending)
+	var texts []string
+	for _, r := range d.Remedies {
+		texts = append(texts, r.Text)
+	}
+	require.Contains(t, strings.Join(texts, "\n"), "raise max-pods of the kubelets of n1 and n2 from 1 to 2")
 }
