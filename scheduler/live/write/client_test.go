@@ -10,6 +10,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -97,16 +98,21 @@ func TestBind(t *testing.T) {
 		{"answer lost", "the connection broke after the server had bound the pod", io.ErrUnexpectedEOF, pod(on("n1")), true, false},
 		{"request lost", "the connection broke before", io.ErrUnexpectedEOF, pod(), false, false},
 	}, func(t *testing.T, c test) {
-		x, api := client(t, c.now, pod(), "create", "binding", c.answer)
-		err := x.Bind(t.Context(), pod(), "n1")
-		binding := api.Actions()[0].(clienttesting.CreateAction).GetObject()
-		require.Equal(t, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u"}, Target: v1.ObjectReference{Kind: "Node", Name: "n1"}}, binding)
-		if c.ok {
-			require.NoError(t, err, c.why)
-			return
-		}
-		require.EqualError(t, err, c.answer.Error(), "the text is the API server's")
-		require.Equal(t, c.gone, errors.Is(err, scheduler.ErrGone), c.why)
+		synctest.Test(t, func(t *testing.T) { // the time of a request must not pass on a busy machine
+			x, api := client(t, c.now, pod(), "create", "binding", c.answer)
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			go x.Run(ctx, 1) // it ends the queue of patches
+			err := x.Bind(t.Context(), pod(), "n1")
+			binding := api.Actions()[0].(clienttesting.CreateAction).GetObject()
+			require.Equal(t, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u"}, Target: v1.ObjectReference{Kind: "Node", Name: "n1"}}, binding)
+			if c.ok {
+				require.NoError(t, err, c.why)
+				return
+			}
+			require.EqualError(t, err, c.answer.Error(), "the text is the API server's")
+			require.Equal(t, c.gone, errors.Is(err, scheduler.ErrGone), c.why)
+		})
 	})
 }
 
@@ -131,23 +137,28 @@ func TestBindThatIsLate(t *testing.T) {
 		"nobody took the request":                  {refused, []any{pod(), pod(on("n1"))}, 1, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x, api := client(t, pod(), pod(), "create", "binding", c.answer)
-			reads := 0
-			api.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-				now := c.reads[min(reads, len(c.reads)-1)]
-				reads++
-				switch now := now.(type) {
-				case *v1.Pod:
-					return true, now, nil
-				case error:
-					return true, nil, now
-				}
-				return true, nil, notFound()
+			synctest.Test(t, func(t *testing.T) {
+				x, api := client(t, pod(), pod(), "create", "binding", c.answer)
+				reads := 0
+				api.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+					now := c.reads[min(reads, len(c.reads)-1)]
+					reads++
+					switch now := now.(type) {
+					case *v1.Pod:
+						return true, now, nil
+					case error:
+						return true, nil, now
+					}
+					return true, nil, notFound()
+				})
+				ctx, end := context.WithCancel(t.Context())
+				defer end()
+				go x.Run(ctx, 1) // it ends the queue of patches
+				err := x.Bind(t.Context(), pod(), "n1")
+				require.Equal(t, c.ok, err == nil, "%v", err)
+				require.GreaterOrEqual(t, reads, c.least)
+				require.LessOrEqual(t, reads, c.most)
 			})
-			err := x.Bind(t.Context(), pod(), "n1")
-			require.Equal(t, c.ok, err == nil, "%v", err)
-			require.GreaterOrEqual(t, reads, c.least)
-			require.LessOrEqual(t, reads, c.most)
 		})
 	}
 }
