@@ -26,7 +26,7 @@ func TestSignals(t *testing.T) {
 	stderr, err := c.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
-	patience := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() }) // the lines end then
+	patience := time.AfterFunc(time.Minute, func() { _ = c.Process.Kill() }) // the lines end then
 	defer patience.Stop()
 	lines := bufio.NewScanner(stderr)
 	said := func(begin string) {

@@ -144,7 +144,7 @@ func TestCommandLine(t *testing.T) {
 		{"bad address", []string{"-f", good, "-listen", "nowhere"}, program.BadInput, "podberth-extender: -listen: listen tcp: address nowhere: missing port in address\n"},
 	}, func(t *testing.T, c test) {
 		var errs bytes.Buffer
-		soon, cancel := context.WithTimeout(ctx, 10*time.Second) // a program that serves in place of an error ends
+		soon, cancel := context.WithTimeout(ctx, time.Minute) // a program that serves in place of an error ends
 		defer cancel()
 		require.Equal(t, c.code, run(soon, c.args, strings.NewReader(""), io.Discard, &errs, nil))
 		require.Contains(t, errs.String(), c.text)
@@ -166,7 +166,7 @@ func TestServe(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(shop), 0o600))
 	running, stop := context.WithCancel(ctx)
 	hangup := make(chan os.Signal)
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	signal := func() {
 		select {
 		case hangup <- syscall.SIGHUP:

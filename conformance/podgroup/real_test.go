@@ -29,7 +29,7 @@ import (
 )
 
 // patience is how long a cycle of kube-scheduler may take with everything that follows from it.
-const patience = 5 * time.Second
+const patience = time.Minute
 
 // diary records events.
 type diary struct {

@@ -114,7 +114,7 @@ func TestHandlers(t *testing.T) {
 			}
 		}
 		var got []string
-		err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, 2*time.Second, true, func(context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 			got = nil
 			for _, p := range sched.SchedulingQueue.UnschedulablePods() {
 				got = append(got, p.Name)

@@ -88,7 +88,7 @@ func TestRequestsDoNotBlockEachOther(t *testing.T) {
 func TestSlowBody(t *testing.T) {
 	s, _ := start(t, func(o *Options) { o.MaxBody, o.AtOnce, o.MaxNodes = 1<<20, 1, 4 })
 	h := httptest.NewUnstartedServer(s)
-	h.Config.ReadTimeout = 50 * time.Millisecond
+	h.Config.ReadTimeout, h.Config.ReadHeaderTimeout = 50*time.Millisecond, time.Minute
 	h.Start()
 	t.Cleanup(h.Close)
 	connection, err := net.Dial("tcp", h.Listener.Addr().String())
@@ -99,7 +99,9 @@ func TestSlowBody(t *testing.T) {
 	said, err := io.ReadAll(connection) // until the server closes
 	require.NoError(t, err)
 	require.Contains(t, string(said), "400 Bad Request")
-	status, _ := post(t, h.URL, strings.NewReader(small))
+	patient := httptest.NewServer(s)
+	t.Cleanup(patient.Close)
+	status, _ := post(t, patient.URL, strings.NewReader(small))
 	require.Equal(t, http.StatusOK, status)
 }
 

@@ -25,7 +25,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // certificates returns a folder in which the processes of a test keep their certificate, because making one takes long.
 var certificates = sync.OnceValue(func() string {
