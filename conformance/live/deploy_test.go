@@ -223,18 +223,26 @@ func (w *world) everything() {
 // volume makes a volume of class slow that is available.
 func (w *world) volume(name string) {
 	w.t.Helper()
-	_, err := w.api.StorageV1().StorageClasses().Create(w.ctx, &storagev1.StorageClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "slow"}, Provisioner: "kubernetes.io/no-provisioner", VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
-	}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
+	w.storageClass("slow", "kubernetes.io/no-provisioner")
 	pv, err := w.api.CoreV1().PersistentVolumes().Create(w.ctx, &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PersistentVolumeSpec{
 		Capacity: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}, AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, StorageClassName: "slow",
 		PersistentVolumeSource: v1.PersistentVolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/x"}},
 	}}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
 	pv.Status.Phase = v1.VolumeAvailable
-	_, err = w.api.CoreV1().PersistentVolumes().UpdateStatus(w.ctx, pv, metav1.UpdateOptions{})
+	pv, err = w.api.CoreV1().PersistentVolumes().UpdateStatus(w.ctx, pv, metav1.UpdateOptions{})
 	require.NoError(w.t, err)
+	w.objectSeen(volumeKind, pv)
+}
+
+// storageClass makes a class whose volumes wait for the pod.
+func (w *world) storageClass(name, provisioner string) {
+	w.t.Helper()
+	c, err := w.api.StorageV1().StorageClasses().Create(w.ctx, &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
+	}, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+	w.objectSeen(storageClassKind, c)
 }
 
 func (w *world) claim(name string, change ...func(*v1.PersistentVolumeClaim)) {
@@ -246,8 +254,9 @@ func (w *world) claim(name string, change ...func(*v1.PersistentVolumeClaim)) {
 	for _, f := range change {
 		f(c)
 	}
-	_, err := w.api.CoreV1().PersistentVolumeClaims("default").Create(w.ctx, c, metav1.CreateOptions{})
+	c, err := w.api.CoreV1().PersistentVolumeClaims("default").Create(w.ctx, c, metav1.CreateOptions{})
 	require.NoError(w.t, err)
+	w.objectSeen(volumeClaimKind, c)
 }
 
 // completeClaim does what the volume controller does once the scheduler has written the claim into the volume.
@@ -262,14 +271,7 @@ func (w *world) completeClaim(name, pv string) {
 // devices makes a class, a device on a node, and the claim d1 for it.
 func (w *world) devices(node string) {
 	w.t.Helper()
-	_, err := w.api.ResourceV1().DeviceClasses().Create(w.ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
-	_, err = w.api.ResourceV1().ResourceSlices().Create(w.ctx, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: resourcev1.ResourceSliceSpec{
-		Driver: "gpu.example.com", Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1}, NodeName: &node, Devices: []resourcev1.Device{{Name: "gpu-0"}},
-	}}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
-	_, err = w.api.ResourceV1().ResourceClaims("default").Create(w.ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "d1"}, Spec: resourcev1.ResourceClaimSpec{
-		Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}}},
-	}}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
+	w.deviceClass("gpu", resourcev1.DeviceClassSpec{})
+	w.slice(resourcev1.ResourceSliceSpec{Driver: "gpu.example.com", Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1}, NodeName: &node, Devices: []resourcev1.Device{{Name: "gpu-0"}}})
+	w.gpuClaim("d1")
 }

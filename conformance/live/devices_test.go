@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -23,33 +24,41 @@ const explicitResource, implicitResource = "example.com/gpu", "deviceclass.resou
 func (w *world) gpus(node string, change ...func(*resourcev1.Device)) {
 	w.t.Helper()
 	w.node(node, "8")
-	_, err := w.api.ResourceV1().DeviceClasses().Create(w.ctx, &resourcev1.DeviceClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Spec: resourcev1.DeviceClassSpec{ExtendedResourceName: ptr.To(explicitResource)},
-	}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
-	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: resourcev1.ResourceSliceSpec{
-		Driver: "gpu.example.com", Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1}, NodeName: &node,
-	}}
+	w.deviceClass("gpu", resourcev1.DeviceClassSpec{ExtendedResourceName: ptr.To(explicitResource)})
+	slice := resourcev1.ResourceSliceSpec{Driver: "gpu.example.com", Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1}, NodeName: &node}
 	for k := range 3 {
 		d := resourcev1.Device{Name: fmt.Sprint("gpu-", k)}
 		for _, f := range change {
 			f(&d)
 		}
-		slice.Spec.Devices = append(slice.Spec.Devices, d)
+		slice.Devices = append(slice.Devices, d)
 	}
-	_, err = w.api.ResourceV1().ResourceSlices().Create(w.ctx, slice, metav1.CreateOptions{})
+	w.slice(slice)
+}
+
+// deviceClass makes a class of devices.
+func (w *world) deviceClass(name string, spec resourcev1.DeviceClassSpec) {
+	w.t.Helper()
+	c, err := w.api.ResourceV1().DeviceClasses().Create(w.ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
+	w.objectSeen(deviceClassKind, c)
+}
+
+// slice makes devices.
+func (w *world) slice(spec resourcev1.ResourceSliceSpec) {
+	w.t.Helper()
+	s, err := w.api.ResourceV1().ResourceSlices().Create(w.ctx, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: spec}, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+	w.objectSeen(sliceKind, s)
 }
 
 // share makes the claim of the measurement, and a device that every node reaches.
 func (w *world) share() {
 	w.t.Helper()
-	_, err := w.api.ResourceV1().DeviceClasses().Create(w.ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
-	_, err = w.api.ResourceV1().ResourceSlices().Create(w.ctx, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice"}, Spec: resourcev1.ResourceSliceSpec{
+	w.deviceClass("gpu", resourcev1.DeviceClassSpec{})
+	w.slice(resourcev1.ResourceSliceSpec{
 		Driver: "gpu.example.com", Pool: resourcev1.ResourcePool{Name: "all", Generation: 1, ResourceSliceCount: 1}, AllNodes: ptr.To(true), Devices: []resourcev1.Device{{Name: "gpu-0"}},
-	}}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
+	})
 	w.gpuClaimIn(measured, "d1")
 }
 
@@ -63,9 +72,22 @@ func (w *world) wipeDevices(namespace string, now metav1.DeleteOptions) {
 		require.NoError(w.t, err)
 	}
 	all := metav1.ListOptions{}
+	devices, err := w.api.ResourceV1().ResourceSlices().List(w.ctx, all)
+	require.NoError(w.t, err)
+	classes, err := w.api.ResourceV1().DeviceClasses().List(w.ctx, all)
+	require.NoError(w.t, err)
 	require.NoError(w.t, w.api.ResourceV1().ResourceClaims(namespace).DeleteCollection(w.ctx, now, all))
 	require.NoError(w.t, w.api.ResourceV1().ResourceSlices().DeleteCollection(w.ctx, now, all))
 	require.NoError(w.t, w.api.ResourceV1().DeviceClasses().DeleteCollection(w.ctx, now, all))
+	for k := range list.Items {
+		w.objectGone(deviceClaimKind, &list.Items[k])
+	}
+	for k := range devices.Items {
+		w.objectGone(sliceKind, &devices.Items[k])
+	}
+	for k := range classes.Items {
+		w.objectGone(deviceClassKind, &classes.Items[k])
+	}
 }
 
 // gpuClaim makes a claim for one device.
@@ -76,10 +98,11 @@ func (w *world) gpuClaim(name string, owners ...metav1.OwnerReference) {
 
 func (w *world) gpuClaimIn(namespace, name string, owners ...metav1.OwnerReference) {
 	w.t.Helper()
-	_, err := w.api.ResourceV1().ResourceClaims(namespace).Create(w.ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners}, Spec: resourcev1.ResourceClaimSpec{
+	c, err := w.api.ResourceV1().ResourceClaims(namespace).Create(w.ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners}, Spec: resourcev1.ResourceClaimSpec{
 		Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}}},
 	}}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
+	w.objectSeen(deviceClaimKind, c)
 }
 
 // uses gives a pod a claim of devices.
@@ -130,9 +153,9 @@ func TestDevices(t *testing.T) {
 // reservations are the writes of a scheduler that gives a reservation back, and of one that reserves again.
 var reservations = []string{"write PATCH */resourceclaims/d1/status 200", "write PUT */resourceclaims/d1/status *"}
 
-// retried is a write that kube-scheduler tries when it deletes a claim; old is the reason.
+// retried is a write that kube-scheduler tries when it deletes a claim, or one that is gone; old is the reason.
 const (
-	retried = "write PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/p1-extended-resources-NAME 409"
+	retried = "write PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/p1-extended-resources-NAME 4*"
 	old     = "kube-scheduler takes the finalizer from an old version of the claim first"
 )
 
@@ -172,7 +195,7 @@ var allocating = []scenario{
 		x.once(1, http.MethodPut, "/status", refuse(http.StatusForbidden, "Forbidden"))
 		w.pod("p1", "1", asks(explicitResource, "1"))
 		w.failsBeforeBinding("p1")
-		w.bound("p1", "n1")
+		w.boundAfterDeletion("p1", "n1")
 		w.event("Scheduled", "p1")
 	}, ours: late, theirs: slices.Concat([]string{retried}, late), why: inStep + "; " + old},
 	{name: "the claim for extended resources is refused", run: func(w *world, x *wire) {
@@ -188,9 +211,9 @@ var allocating = []scenario{
 		x.once(tries, http.MethodPost, "/binding", refuse(http.StatusInternalServerError, "InternalError"))
 		w.pod("p1", "1", asks(explicitResource, "1"))
 		w.event("FailedScheduling", "p1")
-		w.bound("p1", "n1")
+		w.boundAfterDeletion("p1", "n1")
 		w.event("Scheduled", "p1")
-	}, ours: late, theirs: late, why: inStep},
+	}, ours: late, theirs: slices.Concat([]string{retried}, late), why: inStep + "; " + old},
 	{name: "killed when the claim for extended resources is made", run: func(w *world, x *wire) {
 		w.gpus("n1")
 		made := make(chan struct{})
@@ -198,15 +221,14 @@ var allocating = []scenario{
 		w.pod("p1", "1", asks(explicitResource, "1"))
 		<-made
 		w.halt()
-		w.link.take(false)
+		w.relink() // what the old scheduler still wants to write does not arrive
 		w.claimMade(true)
 		w.again()
 		w.unschedulable("p1", "deletion of ResourceClaim completed")
 		w.claimMade(false)
-		w.nextGeneration() // no scheduler tries the pod again because a claim is gone
-		w.bound("p1", "n1")
+		w.boundAfterDeletion("p1", "n1")
 		w.event("Scheduled", "p1")
-	}, ours: late, theirs: late, why: inStep},
+	}, ours: late, theirs: slices.Concat([]string{retried}, late), why: inStep + "; " + old},
 	{name: "a shared device", run: func(w *world, _ *wire) {
 		w.gpus("n1")
 		w.gpuClaim("d1")
@@ -295,11 +317,20 @@ var allocating = []scenario{
 	}, ours: late, theirs: late, why: inStep},
 }
 
-// nextGeneration changes the slice of the devices.
-func (w *world) nextGeneration() {
+// boundAfterDeletion waits until a pod is bound whose attempt before has left a claim, which a scheduler deletes. It may see the claim for longer
+// than the pod's back-off, and then the pod waits. No scheduler tries the pod again because a claim is gone, so the slice of the devices changes.
+func (w *world) boundAfterDeletion(name, node string) {
 	w.t.Helper()
-	_, err := w.api.ResourceV1().ResourceSlices().Patch(w.ctx, "slice", types.MergePatchType, []byte(`{"spec":{"pool":{"generation":2}}}`), metav1.PatchOptions{})
-	require.NoError(w.t, err)
+	generation, changed := 1, time.Time{}
+	w.until(name+" is bound to "+node, func() bool {
+		p := w.get(name)
+		if condition(p, v1.PodScheduled).Reason == v1.PodReasonUnschedulable && time.Since(changed) > time.Second { // the claim may still be seen
+			generation, changed = generation+1, time.Now()
+			_, err := w.api.ResourceV1().ResourceSlices().Patch(w.ctx, "slice", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"pool":{"generation":%d}}}`, generation), metav1.PatchOptions{})
+			require.NoError(w.t, err)
+		}
+		return p.Spec.NodeName == node
+	})
 }
 
 // attachable makes a device that must be attached before a pod can use it.
@@ -320,6 +351,9 @@ func (w *world) attach(claim, condition string) {
 	w.until("the condition of "+claim, func() bool {
 		c, err := w.api.ResourceV1().ResourceClaims("default").Get(w.ctx, claim, metav1.GetOptions{})
 		require.NoError(w.t, err)
+		if c.Status.Allocation == nil {
+			return false // the scheduler has taken them back
+		}
 		for _, r := range c.Status.Allocation.Devices.Results {
 			c.Status.Devices = append(c.Status.Devices, resourcev1.AllocatedDeviceStatus{Driver: r.Driver, Pool: r.Pool, Device: r.Device, Conditions: []metav1.Condition{
 				{Type: "example.com/" + condition, Status: metav1.ConditionTrue, Reason: "Tested", Message: `the "driver" says so`, LastTransitionTime: metav1.Now()},

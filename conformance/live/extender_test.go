@@ -79,6 +79,6 @@ var extending = []scenario{
 // Both schedulers do the same with an extender that filters and binds.
 func TestExtender(t *testing.T) {
 	compare(t, extending, func(w *world, t *testing.T) string {
-		return scenariosConfig + "extenders: [{urlPrefix: " + w.extender(t) + ", filterVerb: filter, bindVerb: bind}]\n"
+		return scenariosConfig + "extenders: [{urlPrefix: " + w.extender(t) + ", filterVerb: filter, bindVerb: bind, httpTimeout: 1m}]\n"
 	})
 }

@@ -22,7 +22,7 @@ profiles:
   - name: VolumeBinding
     args: {bindTimeoutSeconds: 1}
   - name: DynamicResources
-    args: {bindingTimeout: 2s}
+    args: {bindingTimeout: 5s}
 `
 
 // refuse answers in the API server's place.

@@ -66,7 +66,7 @@ func TestCutDeletion(t *testing.T) {
 				require.True(t, err == nil || apierrors.IsNotFound(err), err)
 				return true
 			}
-			if err == nil && now.DeletionTimestamp != nil && time.Since(now.DeletionTimestamp.Time) > 2*time.Second {
+			if err == nil && now.DeletionTimestamp != nil && time.Since(now.DeletionTimestamp.Time) > 5*time.Second {
 				cut = now
 			}
 			return cut != nil

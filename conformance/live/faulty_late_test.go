@@ -195,7 +195,7 @@ func TestLateBinding(t *testing.T) {
 	w.node("n2", "2")
 	for _, name := range []string{"third", "fourth"} {
 		p := w.pod(name, "1500m")
-		s.bindings.send(p.UID, time.Now().Add(requestTime))
+		s.bindings.send(p.UID, time.Now().Add(time.Hour))
 		require.NoError(t, w.api.CoreV1().Pods("default").Bind(t.Context(), &v1.Binding{ObjectMeta: metav1.ObjectMeta{Name: name}, Target: v1.ObjectReference{Kind: "Node", Name: "n2"}}, metav1.CreateOptions{}))
 	}
 	require.Equal(t, "node n2 has more than it can take", s.wrong())

@@ -37,9 +37,12 @@ func freeRunning(w *world) {
 	w.kube(seen)
 	w.randomNodes(rng)
 	reported := w.shadow()
-	w.slowBindings()
+	begin := w.slowBindings()
 	pods := 3 * *shadowPods
 	for k := range pods {
+		if k == pods/2 {
+			begin()
+		}
 		_, err := w.api.CoreV1().Pods("default").Create(w.ctx, newPod(fmt.Sprintf("p%d", k), []string{"100m", "250m", "500m"}[rng.IntN(3)], func(p *v1.Pod) { decorate(p, rng) }), metav1.CreateOptions{})
 		require.NoError(t, err)
 		switch rng.IntN(12) {
@@ -74,15 +77,21 @@ func freeRunning(w *world) {
 // explained reports whether a report needs no further reason.
 func explained(r shadow.Report) bool { return r.Verdict == shadow.Same || r.Verdict == shadow.Tie }
 
-// slowBindings lets every binding take some time that differs.
-func (w *world) slowBindings() {
+// slowBindings lets bindings wait until begin is called, and every binding take some time that differs.
+func (w *world) slowBindings() (begin func()) {
 	var mu sync.Mutex
+	begun := make(chan struct{})
 	rng := rand.New(rand.NewPCG(*faultsSeed, 9))
 	w.link.faults(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "/binding") {
 			mu.Lock()
 			wait := time.Duration(rng.IntN(100)) * time.Millisecond
 			mu.Unlock()
+			select {
+			case <-begun:
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
 			select {
 			case <-time.After(wait):
 			case <-r.Context().Done():
@@ -91,6 +100,7 @@ func (w *world) slowBindings() {
 		}
 		return send()
 	})
+	return func() { close(begun) }
 }
 
 // allDecided waits until every pod is bound or unschedulable, and returns the bound pods.

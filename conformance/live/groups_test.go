@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,7 +27,7 @@ var withGroups = flag.Bool("groups", false, "the feature gates of groups are on 
 // runWithGroups runs a test in a process of its own, and returns what it printed: feature gates are those of a process.
 func runWithGroups(t *testing.T, test string, flags ...string) string {
 	t.Helper()
-	args := append([]string{"-test.run=^" + test + "$", "-test.v", "-groups"}, flags...)
+	args := append([]string{"-test.run=^" + test + "$", "-test.v", "-groups", "-late=" + lateBy.String()}, flags...)
 	out, err := exec.CommandContext(t.Context(), os.Args[0], args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return string(out)
@@ -71,8 +73,9 @@ func (w *world) podGroup(name string, minimum int32, change ...func(*v1beta1.Pod
 	for _, f := range change {
 		f(g)
 	}
-	_, err := w.api.SchedulingV1beta1().PodGroups("default").Create(w.ctx, g, metav1.CreateOptions{})
+	g, err := w.api.SchedulingV1beta1().PodGroups("default").Create(w.ctx, g, metav1.CreateOptions{})
 	require.NoError(w.t, err)
+	w.objectSeen(groupKind, g)
 }
 
 func highGroup(g *v1beta1.PodGroup) { g.Spec.PriorityClassName = "high" }
@@ -121,10 +124,16 @@ func (w *world) wipeGroups() {
 	}
 	list, err := w.api.SchedulingV1beta1().PodGroups("default").List(w.ctx, metav1.ListOptions{})
 	require.NoError(w.t, err)
-	for _, g := range list.Items {
-		w.removeGroup(g.Name)
+	trees, err := w.api.SchedulingV1alpha3().CompositePodGroups("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for k := range list.Items {
+		w.removeGroup(list.Items[k].Name)
+		w.objectGone(groupKind, &list.Items[k])
 	}
 	require.NoError(w.t, w.api.SchedulingV1alpha3().CompositePodGroups("default").DeleteCollection(w.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	for k := range trees.Items {
+		w.objectGone(compositeGroupKind, &trees.Items[k])
+	}
 }
 
 // groupLines are what the groups say.
@@ -147,6 +156,9 @@ func (w *world) groupLines() (out []string) {
 
 // eitherMember are the writes of a tree whose groups come in either order.
 var eitherMember = []string{"write PATCH pods/xa/status 200", "write PATCH pods/ya/status 200"}
+
+// whileLeaving are the lines of the attempts of a gang whose victims leave.
+var whileLeaving = []string{"event a Warning FailedScheduling *ongoing preemption on nominated nodes", "event b Warning FailedScheduling *1 Insufficient cpu.*"}
 
 var groupScenarios = []scenario{
 	{name: "a gang that fits", run: func(w *world, _ *wire) {
@@ -233,11 +245,13 @@ var groupScenarios = []scenario{
 		w.pod("a", "1", in("g"), high)
 		w.pod("b", "1", in("g"), high)
 		w.until("v1 is leaving", func() bool { return w.get("v1").DeletionTimestamp != nil })
-		w.settle()
+		w.until("the next attempt", func() bool {
+			return slices.ContainsFunc(w.events("FailedScheduling", "a"), func(note string) bool { return strings.Contains(note, "ongoing preemption") })
+		})
 		w.delete("v1")
 		w.bound("a", "n1")
 		w.bound("b", "n1")
-	}},
+	}, ours: whileLeaving, theirs: whileLeaving, why: "how often the gang is tried again while its victims leave is a matter of time"},
 	{name: "a gang that must not preempt", run: func(w *world, _ *wire) {
 		w.node("n1", "1")
 		w.pod("v", "1")
@@ -288,8 +302,9 @@ var groupScenarios = []scenario{
 		c := &v1alpha3.CompositePodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job"}}
 		c.Spec.WorkloadRef = &v1alpha3.WorkloadReference{WorkloadName: "w", TemplateName: "t"}
 		c.Spec.SchedulingPolicy.Gang = &v1alpha3.CompositeGangSchedulingPolicy{MinGroupCount: 2}
-		_, err := w.api.SchedulingV1alpha3().CompositePodGroups("default").Create(w.ctx, c, metav1.CreateOptions{})
+		c, err := w.api.SchedulingV1alpha3().CompositePodGroups("default").Create(w.ctx, c, metav1.CreateOptions{})
 		require.NoError(w.t, err)
+		w.objectSeen(compositeGroupKind, c)
 		child := func(g *v1beta1.PodGroup) {
 			g.Spec.ParentCompositePodGroupName = ptr.To("job")
 			g.Spec.WorkloadRef = &v1beta1.WorkloadReference{WorkloadName: "w", TemplateName: g.Name}

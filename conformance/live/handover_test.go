@@ -242,7 +242,7 @@ func handOver(w *world) {
 			require.Empty(w.t, w.get("p2").Spec.NodeName)
 			w.delete("p2")
 		}},
-		{"a binding hangs for longer than a stop waits", 5 * time.Second, 100 * time.Millisecond, func(w *world, book *diary, old, new *contender) {
+		{"a binding hangs for longer than a stop waits", 10 * time.Second, 100 * time.Millisecond, func(w *world, book *diary, old, new *contender) {
 			release := old.holds("p1")
 			defer release()
 			w.pod("p1", "1")
@@ -255,7 +255,7 @@ func handOver(w *world) {
 			w.bound("p1", "n1")
 			w.until("the answer is noted", func() bool { return book.count("new has bound p1") == 1 })
 		}},
-		{"no way to the API server", 3 * time.Second, 0, func(w *world, book *diary, old, new *contender) {
+		{"no way to the API server", 10 * time.Second, 0, func(w *world, book *diary, old, new *contender) {
 			release := old.holds("p1")
 			defer release()
 			w.pod("p1", "1")

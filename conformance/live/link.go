@@ -22,6 +22,7 @@ type link struct {
 	down    bool
 	fault   func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)
 	watches map[*watchBody]bool
+	late    *delays // nil: nothing is late
 }
 
 // connect points the link to a server. user is whom the requests are from; "" is the server's own administrator.
@@ -90,7 +91,12 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r = r.Clone(r.Context())
 	r.URL.Host, r.Host = host, host
-	send := func() (*http.Response, error) { return target.RoundTrip(r) }
+	send := func() (*http.Response, error) {
+		l.late.linger()
+		answer, err := target.RoundTrip(r)
+		l.late.linger()
+		return answer, err
+	}
 	answer, err := (*http.Response)(nil), error(nil)
 	if fault != nil {
 		answer, err = fault(r, send)
@@ -98,7 +104,7 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 		answer, err = send()
 	}
 	if err == nil && r.URL.Query().Get("watch") == "true" && answer.StatusCode == http.StatusOK {
-		answer.Body = l.watch(answer.Body)
+		answer.Body = l.watch(r.URL.Path, answer.Body)
 	}
 	return answer, err
 }
@@ -106,11 +112,12 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 // watchBody is the body of a watch.
 type watchBody struct {
 	l    *link
+	path string
 	body io.ReadCloser
 }
 
-func (l *link) watch(body io.ReadCloser) io.ReadCloser {
-	w := &watchBody{l, body}
+func (l *link) watch(path string, body io.ReadCloser) io.ReadCloser {
+	w := &watchBody{l, path, body}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.watches == nil {
@@ -121,7 +128,11 @@ func (l *link) watch(body io.ReadCloser) io.ReadCloser {
 }
 
 // Read reads the watch.
-func (w *watchBody) Read(p []byte) (int, error) { return w.body.Read(p) }
+func (w *watchBody) Read(p []byte) (int, error) {
+	n, err := w.body.Read(p)
+	w.l.late.lag(w.path)
+	return n, err
+}
 
 // Close ends the watch.
 func (w *watchBody) Close() error {

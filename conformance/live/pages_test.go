@@ -3,8 +3,10 @@ package live
 import (
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -51,14 +53,27 @@ func kubeconfigOf(t *testing.T, c *rest.Config) string {
 	return path
 }
 
+// freePort returns a port that nobody listens on. It is none of those that the system gives to whoever asks for any: another test could get it
+// before the program listens.
+func freePort(t *testing.T) int {
+	t.Helper()
+	for {
+		port := 10_000 + rand.IntN(20_000)
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+		return port
+	}
+}
+
 // fetched returns the metrics that a scheduler shows over HTTPS after it has done work.
 func (w *world) fetched(file string, work func()) map[string]*dto.MetricFamily {
 	t := w.t
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	port := l.Addr().(*net.TCPAddr).Port
-	require.NoError(t, l.Close())
+	port := freePort(t)
 	var said bytes.Buffer
 	p := exec.Command(file, "--kubeconfig", kubeconfigOf(t, w.server.Config), "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port), "--cert-dir="+t.TempDir(),
 		"--authorization-always-allow-paths=/metrics,/readyz", groupFlags[1])

@@ -45,7 +45,7 @@ func (w *world) kube(witnesses ...*witness) (stop func()) {
 	require.NoError(w.t, s.WaitForHandlersSync(ctx))
 	ended := make(chan struct{})
 	go func() { s.Run(ctx); close(ended) }()
-	gone := w.viewed(viewOfKube(s, factory.Core().V1().Pods().Lister()))
+	gone := w.viewed(viewOfKube(s, factory))
 	stopped := false
 	stop = func() {
 		if stopped {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"flag"
 	"sync"
 	"testing"
 	"time"
@@ -46,9 +47,20 @@ type world struct {
 // plainConfig is a configuration that says nothing.
 const plainConfig = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
+// lateBy finds the scenarios that a busy machine would fail.
+var lateBy = flag.Duration("late", 0, "answers and watches of the schedulers are late by up to this, some kinds of objects more than others")
+
+// newLink makes a link that is late as the flag says.
+func newLink() *link {
+	if *lateBy == 0 {
+		return &link{}
+	}
+	return &link{late: &delays{most: *lateBy}}
+}
+
 func newWorld(t *testing.T, flags ...string) *world {
 	t.Helper()
-	w := &world{t: t, ctx: t.Context(), server: apiserver.Start(t, append([]string{"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"}, flags...)...), link: &link{}, document: plainConfig}
+	w := &world{t: t, ctx: t.Context(), server: apiserver.Start(t, append([]string{"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"}, flags...)...), link: newLink(), document: plainConfig}
 	w.connect("")
 	return w
 }
@@ -96,8 +108,8 @@ func (w *world) podberth(change ...func(*daemon.Config)) (d *daemon.Daemon, stop
 	return d, stop
 }
 
-// patience is how long a test waits for what must come.
-const patience = time.Minute
+// patience is how long a test waits for what must come. A pod that nothing wakes is tried again after five minutes, which is longer.
+const patience = 3 * time.Minute
 
 // until waits for a condition.
 func (w *world) until(what string, met func() bool) {

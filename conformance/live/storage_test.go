@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -106,10 +105,7 @@ var waiting = []scenario{
 func provisioned(w *world, annotations map[string]string) {
 	w.t.Helper()
 	w.node("n1", "2")
-	_, err := w.api.StorageV1().StorageClasses().Create(w.ctx, &storagev1.StorageClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "slow"}, Provisioner: "example.com/p", VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
-	}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
+	w.storageClass("slow", "example.com/p")
 	w.claim("c1", func(c *v1.PersistentVolumeClaim) { c.Annotations = annotations })
 	w.pod("p1", "1", claims("c1"))
 	w.selected("c1", "n1")
@@ -161,12 +157,13 @@ func (w *world) provision(claim, volume string) {
 	w.t.Helper()
 	c, err := w.api.CoreV1().PersistentVolumeClaims("default").Get(w.ctx, claim, metav1.GetOptions{})
 	require.NoError(w.t, err)
-	_, err = w.api.CoreV1().PersistentVolumes().Create(w.ctx, &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: volume}, Spec: v1.PersistentVolumeSpec{
+	v, err := w.api.CoreV1().PersistentVolumes().Create(w.ctx, &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: volume}, Spec: v1.PersistentVolumeSpec{
 		Capacity: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}, AccessModes: c.Spec.AccessModes, StorageClassName: *c.Spec.StorageClassName,
 		ClaimRef:               &v1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID},
 		PersistentVolumeSource: v1.PersistentVolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/x"}},
 	}}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
+	w.objectSeen(volumeKind, v)
 	w.patchClaim(claim, fmt.Sprintf(`{"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":%q}}`, volume))
 }
 
@@ -233,8 +230,19 @@ func (w *world) wipeStorage(now metav1.DeleteOptions) {
 		require.NoError(w.t, err)
 	}
 	all := metav1.ListOptions{}
+	classes, err := w.api.StorageV1().StorageClasses().List(w.ctx, all)
+	require.NoError(w.t, err)
 	require.NoError(w.t, w.api.CoreV1().PersistentVolumeClaims("default").DeleteCollection(w.ctx, now, all))
 	require.NoError(w.t, w.api.CoreV1().PersistentVolumes().DeleteCollection(w.ctx, now, all))
 	require.NoError(w.t, w.api.StorageV1().StorageClasses().DeleteCollection(w.ctx, now, all))
+	for k := range list.Items {
+		w.objectGone(volumeClaimKind, &list.Items[k])
+	}
+	for k := range volumes.Items {
+		w.objectGone(volumeKind, &volumes.Items[k])
+	}
+	for k := range classes.Items {
+		w.objectGone(storageClassKind, &classes.Items[k])
+	}
 	w.wipeDevices("default", now)
 }

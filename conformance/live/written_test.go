@@ -4,7 +4,6 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,10 +16,7 @@ var written = []scenario{
 		w.node("n1", "2")
 		w.volume("pv1")
 		w.claim("c1")
-		_, err := w.api.StorageV1().StorageClasses().Create(w.ctx, &storagev1.StorageClass{
-			ObjectMeta: metav1.ObjectMeta{Name: "made"}, Provisioner: "example.com/p", VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
-		}, metav1.CreateOptions{})
-		require.NoError(w.t, err)
+		w.storageClass("made", "example.com/p")
 		w.claim("c2", func(c *v1.PersistentVolumeClaim) { c.Spec.StorageClassName = ptr.To("made") })
 		w.pod("p1", "1", claims("c1"), func(p *v1.Pod) {
 			second := p.Spec.Volumes[0].DeepCopy()
@@ -35,10 +31,7 @@ var written = []scenario{
 	}, ours: late, theirs: late, why: inStep},
 	{name: "an allocation with all that a claim asks for", run: func(w *world, _ *wire) {
 		w.gpus("n1", shareable)
-		_, err := w.api.ResourceV1().DeviceClasses().Create(w.ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "rich"}, Spec: resourcev1.DeviceClassSpec{
-			Config: []resourcev1.DeviceClassConfiguration{{DeviceConfiguration: setting(`{"from":"class"}`)}},
-		}}, metav1.CreateOptions{})
-		require.NoError(w.t, err)
+		w.deviceClass("rich", resourcev1.DeviceClassSpec{Config: []resourcev1.DeviceClassConfiguration{{DeviceConfiguration: setting(`{"from":"class"}`)}}})
 		w.richClaim("d1")
 		w.richClaim("d2")
 		w.pod("p1", "1", uses("d1"))
@@ -101,6 +94,7 @@ func (w *world) richClaim(name string) {
 			{DeviceConfiguration: setting(`{"from":"claim"}`)},
 		},
 	}
-	_, err := w.api.ResourceV1().ResourceClaims("default").Create(w.ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimSpec{Devices: claim}}, metav1.CreateOptions{})
+	c, err := w.api.ResourceV1().ResourceClaims("default").Create(w.ctx, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimSpec{Devices: claim}}, metav1.CreateOptions{})
 	require.NoError(w.t, err)
+	w.objectSeen(deviceClaimKind, c)
 }
