@@ -207,7 +207,7 @@ func BenchmarkPod(b *testing.B) {
 func BenchmarkNode(b *testing.B) {
 	p := requiring(terms(exprs(req("zone", "In", "z1", "z2", "z3"), req("disk", "NotIn", "2"))))
 	p.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = []v1.PreferredSchedulingTerm{prefer(10, req("disk", "In", "1"))}
-	e, err := affinity.CompileNode(p, affinity.NodeOptions{})
+	e, err := affinity.CompileFullNodes(p, affinity.NodeOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

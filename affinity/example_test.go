@@ -145,17 +145,3 @@ func ExampleCompileNode() {
 	// n5 true 1
 	// [node selector: the node lacks topology.kubernetes.io/zone=c]
 }
-
-// A second db pod waits. The hint says which deletions make another attempt worthwhile.
-func ExamplePodOptions_WouldHelp() {
-	cluster := newCluster()
-	hint := affinity.PodOptions{}.WouldHelp
-	for _, node := range []string{"n1", "n2"} {
-		gone := cluster.pods[node][0]
-		help, err := hint(newPod("db"), gone, nil)
-		fmt.Println(gone.Name, help, err)
-	}
-	// Output:
-	// web false <nil>
-	// db true <nil>
-}

@@ -22,15 +22,27 @@ const (
 )
 
 var (
-	Reasons = reasonTexts
+	Reasons          = reasonTexts
+	CompileFullNodes = compileNode
 )
 
-func (e *NodeEvaluator) Check(n *v1.Node) resources.Verdict { return e.check(n) }
-func (e *NodeEvaluator) Reads() []string                    { return e.reads() }
+// FullNodes is the evaluator that CompileNode returns.
+type FullNodes = nodeEvaluator
 
-func (e *NodeEvaluator) Explain(n *v1.Node) []string { return e.explain(n) }
+// WouldHelp are the hints.
+func (o NodeOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	return o.wouldHelp(pod, old, new)
+}
+func (o PodOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	return o.wouldHelp(pod, old, new)
+}
 
-func (e *NodeEvaluator) RequiredErr() error { return e.required.err }
+func (e *nodeEvaluator) Check(n *v1.Node) resources.Verdict { return e.check(n) }
+func (e *nodeEvaluator) Reads() []string                    { return e.reads() }
+
+func (e *nodeEvaluator) Explain(n *v1.Node) []string { return e.explain(n) }
+
+func (e *nodeEvaluator) RequiredErr() error { return e.required.err }
 
 func (e *podEvaluator) SelfAll(namespaceLabels map[string]string, known bool) bool {
 	return e.matchesItself(namespaceLabels, known)
@@ -92,7 +104,7 @@ func (e *podEvaluator) Counted(c Cluster) *state { return e.count(c, nil) }
 func (e *podEvaluator) CountedWith(c Cluster, m *engine.Memo) *state { return e.count(c, memoOf(m)) }
 
 // Onto is On.
-func (e *NodeEvaluator) Onto(nodes view.Nodes) *nodeState { return e.On(nodes).(*nodeState) }
+func (e *nodeEvaluator) Onto(nodes view.Nodes) *nodeState { return e.On(nodes).(*nodeState) }
 
 // Effect joins the effects of labels and terms.
 func (s *state) Effect(pod *v1.Pod) effect {

@@ -6,36 +6,40 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/release"
 )
 
-// WouldHelp is the queueing hint of NodeAffinity (rule A12.1). It reports whether an event could make a pod schedulable
+// Hint is that of [engine.HintOf].
+func (e *nodeEvaluator) Hint(o NodeOptions) engine.Hint { return o.wouldHelp }
+func (e *podEvaluator) Hint(o PodOptions) engine.Hint   { return o.wouldHelp }
+
+// wouldHelp is the queueing hint of NodeAffinity (rule A12.1). It reports whether an event could make a pod schedulable
 // that node affinity rejected: a node was added or its labels changed, the affinity of profile and pod matches the new
 // node, and the affinity of the pod did not match the old node. old and new are *v1.Node; old is nil for an addition. A
 // deletion does not help.
 //
 // It is an error when no required term of the pod matches and one of them cannot be converted, and when old or new has
-// another type. A queue treats an error as yes. The method value NodeOptions{}.WouldHelp is a hint of package queue.
-func (o NodeOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+// another type. A queue treats an error as yes.
+func (o NodeOptions) wouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	before, after, err := eventObjects[v1.Node](old, new)
 	if err != nil {
 		return false, err
 	}
-	e, _ := CompileNode(pod, o) // a conflict of names does not matter: no node matches such a pod
+	e, _ := compileNode(pod, o) // a conflict of names does not matter: no node matches such a pod
 	return e.wouldHelp(before, after)
 }
 
-// eventObjects returns the objects of an event, nil for a missing object.
+// eventObjects is [engine.Typed] with the error of an object of another type.
 func eventObjects[T any](old, new any) (before, after *T, err error) {
-	before, wasT := old.(*T)
-	after, isT := new.(*T)
-	if old != nil && !wasT || new != nil && !isT {
+	before, after, ok := engine.Typed[T](old, new)
+	if !ok {
 		return nil, nil, fmt.Errorf("objects of an event: got %T and %T, want %T", old, new, after)
 	}
 	return before, after, nil
 }
 
-func (e *NodeEvaluator) wouldHelp(old, new *v1.Node) (bool, error) {
+func (e *nodeEvaluator) wouldHelp(old, new *v1.Node) (bool, error) {
 	if new == nil || !e.added.required.Matches(new) {
 		return false, nil
 	}
@@ -61,7 +65,7 @@ func (s *Selector) match(node *v1.Node) (bool, error) {
 	return false, s.err
 }
 
-// WouldHelp is the queueing hint of InterPodAffinity (rules A12.2 and A12.3). It reports whether an event could make a pod
+// wouldHelp is the queueing hint of InterPodAffinity (rules A12.2 and A12.3). It reports whether an event could make a pod
 // schedulable that inter-pod affinity rejected. old and new are *v1.Node or *v1.Pod; old is nil for an addition, new for a
 // deletion. A node event helps when
 //
@@ -79,8 +83,8 @@ func (s *Selector) match(node *v1.Node) (bool, error) {
 //
 // No pod matches an empty list of terms. A namespaceSelector sees a namespace without labels. Other releases differ (rules
 // L7.7 to L7.10). It is an error when a required term of the rejected pod or a required anti-affinity term of the deleted pod cannot be
-// converted, and when old or new has another type. A queue treats an error as yes. The method value PodOptions{}.WouldHelp is a hint of package queue.
-func (o PodOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+// converted, and when old or new has another type. A queue treats an error as yes.
+func (o PodOptions) wouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if isNode(old) || isNode(new) {
 		before, after, err := eventObjects[v1.Node](old, new)
 		if err != nil {

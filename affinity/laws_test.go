@@ -192,7 +192,7 @@ func TestPurity(t *testing.T) {
 		s.Add(q, 1)
 		tr := s.NewTrial()
 		tr.Remove(q, 0)
-		e, _ := affinity.CompileNode(p, affinity.NodeOptions{})
+		e, _ := affinity.CompileFullNodes(p, affinity.NodeOptions{})
 		e.Names()
 		ns := e.Onto(w)
 		for i := range w.nodes {
@@ -216,7 +216,7 @@ func TestNoAllocations(t *testing.T) {
 	effect := s.Effect(w.pods[0][0])
 	trial := s.NewTrial()
 	affinity.ApplyTrial(trial, effect, 0, -1)
-	e, err := affinity.CompileNode(p, affinity.NodeOptions{})
+	e, err := affinity.CompileFullNodes(p, affinity.NodeOptions{})
 	require.NoError(t, err)
 	classes, plain := e.Onto(index(w)), e.Onto(plainNodes{w.nodes})
 	simple := pod("d", "app=x")
@@ -264,10 +264,10 @@ func TestEmptyEffect(t *testing.T) {
 
 // TestErrors: every conversion error can be read by the caller.
 func TestErrors(t *testing.T) {
-	e, err := affinity.CompileNode(requiring(terms(exprs(req("zone", "Bogus", "a")), exprs(req("zone", "In", "b")))), affinity.NodeOptions{})
+	e, err := affinity.CompileFullNodes(requiring(terms(exprs(req("zone", "Bogus", "a")), exprs(req("zone", "In", "b")))), affinity.NodeOptions{})
 	require.NoError(t, err, "v1.36.3 ignores such a term")
 	require.ErrorContains(t, e.RequiredErr(), "Bogus")
-	e, err = affinity.CompileNode(requiring(terms(exprs(req("zone", "In", "b")))), affinity.NodeOptions{})
+	e, err = affinity.CompileFullNodes(requiring(terms(exprs(req("zone", "In", "b")))), affinity.NodeOptions{})
 	require.NoError(t, err)
 	require.NoError(t, e.RequiredErr())
 

@@ -21,7 +21,32 @@ type NodeOptions struct {
 
 // NodeEvaluator is a pod's compiled node affinity: nodeSelector, required and preferred terms and what its profile adds.
 // It is immutable and safe for concurrent use.
-type NodeEvaluator struct {
+type NodeEvaluator interface {
+	// Names returns the names of the only nodes that can match, sorted and without duplicates (rule A3.8). pinned is false when
+	// any node may match: a required term has no In requirement on metadata.name. The names may include names that no node has.
+	// v1.37.2 evaluates the named nodes only and reports the others as "node(s) didn't satisfy plugin(s) [NodeAffinity]". The
+	// caller must not modify the slice.
+	Names() (names []string, pinned bool)
+	// Skip reports whether v1.37.2 does not run the filter for this pod (rule A3.9): the pod has no required affinity, its
+	// nodeSelector is nil (not merely empty), and the profile adds no required terms. Check then allows every node.
+	Skip() bool
+	// SkipScore reports whether v1.37.2 does not score this pod: the pod's preferred list is nil (not merely empty) and the
+	// profile adds no preferred terms (rule A4.5). Raw is then 0 on every node.
+	//
+	// err is the error with which v1.37.2 fails the whole scheduling attempt when it scores this pod (rule A4.3). The pod then
+	// has a preferred term with a weight and with requirements that cannot be converted; the API server accepts illegal label
+	// values there. v1.37.2 does not score when only one node is feasible.
+	SkipScore() (skip bool, err error)
+	// On applies the evaluator to the nodes of a cluster, which must not be nil. Node(i) == nil marks a free slot. When the
+	// cluster also has Classes(reads []string) (ids, reps []int32, ok bool), On evaluates each class of equal nodes once;
+	// otherwise On is O(1) and the state evaluates each node when asked.
+	On(nodes interface {
+		Len() int
+		Node(i int) *v1.Node
+	}) NodeState
+}
+
+type nodeEvaluator struct {
 	required *Selector
 	added    *added
 	prefs    []preference
@@ -41,8 +66,12 @@ type NodeEvaluator struct {
 //
 // Rule: documentation, "Assigning Pods to Nodes" (nodeSelector, Node affinity); API fields spec.nodeSelector and
 // spec.affinity.nodeAffinity. O(terms).
-func CompileNode(pod *v1.Pod, options NodeOptions) (*NodeEvaluator, error) {
-	e := &NodeEvaluator{added: options.added}
+func CompileNode(pod *v1.Pod, options NodeOptions) (NodeEvaluator, error) {
+	return compileNode(pod, options)
+}
+
+func compileNode(pod *v1.Pod, options NodeOptions) (*nodeEvaluator, error) {
+	e := &nodeEvaluator{added: options.added}
 	if e.added == nil {
 		e.added = &added{}
 	}
@@ -62,7 +91,7 @@ func CompileNode(pod *v1.Pod, options NodeOptions) (*NodeEvaluator, error) {
 	return e, nil
 }
 
-func (e *NodeEvaluator) conflict() bool { return e.pinned && len(e.names) == 0 }
+func (e *nodeEvaluator) conflict() bool { return e.pinned && len(e.names) == 0 }
 
 // pinnedNames returns the union, over the terms, of the names that all metadata.name In requirements of a term allow. A
 // term without such a requirement can match any node; then pinned is false.
@@ -91,26 +120,12 @@ func pinnedNames(required *v1.NodeSelector) (names []string, pinned bool) {
 	return slices.Compact(names), true
 }
 
-// Names returns the names of the only nodes that can match, sorted and without duplicates (rule A3.8). pinned is false when
-// any node may match: a required term has no In requirement on metadata.name. The names may include names that no node has.
-// v1.37.2 evaluates the named nodes only and reports the others as "node(s) didn't satisfy plugin(s) [NodeAffinity]". The
-// caller must not modify the slice.
-func (e *NodeEvaluator) Names() (names []string, pinned bool) { return e.names, e.pinned }
-
-// Skip reports whether v1.37.2 does not run the filter for this pod (rule A3.9): the pod has no required affinity, its
-// nodeSelector is nil (not merely empty), and the profile adds no required terms. Check then allows every node.
-func (e *NodeEvaluator) Skip() bool { return e.skips }
-
-// SkipScore reports whether v1.37.2 does not score this pod: the pod's preferred list is nil (not merely empty) and the
-// profile adds no preferred terms (rule A4.5). Raw is then 0 on every node.
-//
-// err is the error with which v1.37.2 fails the whole scheduling attempt when it scores this pod (rule A4.3). The pod then
-// has a preferred term with a weight and with requirements that cannot be converted; the API server accepts illegal label
-// values there. v1.37.2 does not score when only one node is feasible.
-func (e *NodeEvaluator) SkipScore() (skip bool, err error) { return e.scoreSkips, e.scoreErr }
+func (e *nodeEvaluator) Names() (names []string, pinned bool) { return e.names, e.pinned }
+func (e *nodeEvaluator) Skip() bool                           { return e.skips }
+func (e *nodeEvaluator) SkipScore() (skip bool, err error)    { return e.scoreSkips, e.scoreErr }
 
 // check returns the verdict of the filter on a node.
-func (e *NodeEvaluator) check(node *v1.Node) resources.Verdict {
+func (e *nodeEvaluator) check(node *v1.Node) resources.Verdict {
 	switch {
 	case e.conflict():
 		return termsConflict
@@ -124,12 +139,12 @@ func (e *NodeEvaluator) check(node *v1.Node) resources.Verdict {
 
 // raw returns the sum of the weights of the preferred terms, of profile and pod, that match the node (rule A4.1). Terms
 // that cannot be converted add nothing.
-func (e *NodeEvaluator) raw(node *v1.Node) int64 {
+func (e *nodeEvaluator) raw(node *v1.Node) int64 {
 	return sumPreferred(e.added.preferred, node) + sumPreferred(e.prefs, node)
 }
 
 // reads returns what check and raw read of a node: "label:KEY" and "name", each once.
-func (e *NodeEvaluator) reads() []string {
+func (e *nodeEvaluator) reads() []string {
 	var r reads
 	r.addAll(e.added.required.reads)
 	r.addAll(e.required.reads)

@@ -16,7 +16,7 @@ func (s *nodeState) Explain(i int) []string {
 	return s.evaluator.explain(n)
 }
 
-func (e *NodeEvaluator) explain(node *v1.Node) []string {
+func (e *nodeEvaluator) explain(node *v1.Node) []string {
 	var out, missing []string
 	for _, p := range e.required.pairs {
 		if v, ok := node.Labels[p.key]; !ok || v != p.value {

@@ -32,7 +32,7 @@ type NodeState interface {
 }
 
 type nodeState struct {
-	evaluator *NodeEvaluator
+	evaluator *nodeEvaluator
 	nodes     view.Nodes
 	classes   view.Classes[nodeAnswer]
 }
@@ -42,17 +42,14 @@ type nodeAnswer struct {
 	raw     int64
 }
 
-// On applies the evaluator to the nodes of a cluster, which must not be nil. Node(i) == nil marks a free slot. When the
-// cluster also has Classes(reads []string) (ids, reps []int32, ok bool), On evaluates each class of equal nodes once;
-// otherwise On is O(1) and the state evaluates each node when asked.
-func (e *NodeEvaluator) On(nodes interface {
+func (e *nodeEvaluator) On(nodes interface {
 	Len() int
 	Node(i int) *v1.Node
 }) NodeState {
 	return &nodeState{e, nodes, view.Classify(nodes, e.reads(), e.answer)}
 }
 
-func (e *NodeEvaluator) answer(node *v1.Node) nodeAnswer {
+func (e *nodeEvaluator) answer(node *v1.Node) nodeAnswer {
 	return nodeAnswer{e.check(node), e.raw(node)}
 }
 

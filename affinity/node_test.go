@@ -22,11 +22,11 @@ func prefer(weight int32, r ...v1.NodeSelectorRequirement) v1.PreferredSchedulin
 	return v1.PreferredSchedulingTerm{Weight: weight, Preference: exprs(r...)}
 }
 
-func compileNode(t *testing.T, p *v1.Pod, added *v1.NodeAffinity) *affinity.NodeEvaluator {
+func compileNode(t *testing.T, p *v1.Pod, added *v1.NodeAffinity) *affinity.FullNodes {
 	t.Helper()
 	a, err := affinity.CompileAdded(added)
 	require.NoError(t, err)
-	e, err := affinity.CompileNode(p, a)
+	e, err := affinity.CompileFullNodes(p, a)
 	if err != nil {
 		require.EqualError(t, err, "pod affinity terms conflict")
 	}
@@ -74,7 +74,7 @@ func TestNames(t *testing.T) {
 		{"A3.8 empty term", "an empty term has no names", terms(fields(name("In", "n1")), v1.NodeSelectorTerm{}), "", false},
 		{"A3.8 union", "sorted, each once", terms(fields(name("In", "n2")), fields(name("In", "n1")), fields(name("In", "n2"))), "n1 n2", true},
 	}, func(t *testing.T, tc test) {
-		e, err := affinity.CompileNode(requiring(tc.terms), affinity.NodeOptions{})
+		e, err := affinity.CompileFullNodes(requiring(tc.terms), affinity.NodeOptions{})
 		names, pinned := e.Names()
 		require.Equal(t, tc.pinned, pinned)
 		require.Equal(t, tc.want, strings.Join(names, " "))
@@ -252,7 +252,7 @@ func checkNodeClasses(t *testing.T, r *rand.Rand) {
 	if err != nil {
 		require.Zero(t, added)
 	}
-	e, _ := affinity.CompileNode(p, added)
+	e, _ := affinity.CompileFullNodes(p, added)
 	w := &world{nodes: nodes, pods: make([][]*v1.Pod, len(nodes))}
 	fast, slow := e.Onto(&indexed{world: w}), e.Onto(plainNodes{nodes})
 	ids, _, _ := (&indexed{world: w}).Classes(fast.Reads(nil))

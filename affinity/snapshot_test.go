@@ -36,7 +36,7 @@ func TestOneNodeOfEachClass(t *testing.T) {
 	}
 	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes})
 	require.NoError(t, err)
-	e, err := affinity.CompileNode(&v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"zone": "z1"}}}, affinity.NodeOptions{})
+	e, err := affinity.CompileFullNodes(&v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"zone": "z1"}}}, affinity.NodeOptions{})
 	require.NoError(t, err)
 	a := &reading{Snapshot: snapshot}
 	s := e.Onto(a)
@@ -103,7 +103,7 @@ func TestSnapshot(t *testing.T) {
 				}
 			}
 		}
-		ne, _ := affinity.CompileNode(&v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"zone": "a"}}}, affinity.NodeOptions{})
+		ne, _ := affinity.CompileFullNodes(&v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"zone": "a"}}}, affinity.NodeOptions{})
 		classes, plain := ne.Onto(snapshot), ne.Onto(w)
 		for i, n := range w.nodes {
 			require.Equal(t, plain.Check(i), classes.Check(snapshot.Slot(n.Name)))

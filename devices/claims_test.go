@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/hints"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 )
@@ -101,35 +102,35 @@ func TestClaimHint(t *testing.T) {
 		if c.new != nil {
 			after = c.new
 		}
-		got, err := devices.ClaimHint(c.claims, release.V1_37)(waiting, before, after)
+		got, err := hints.Claim(c.claims, release.V1_37)(waiting, before, after)
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
 	})
 	for _, v := range []release.Version{release.V1_34, release.V1_35, release.V1_36} {
-		helps, err := devices.ClaimHint(all, v)(waiting, allocated(other), nil)
+		helps, err := hints.Claim(all, v)(waiting, allocated(other), nil)
 		require.NoError(t, err)
 		require.False(t, helps, "before v1.37 a deletion helps nobody (rule L7.16)")
 	}
-	_, err := devices.ClaimHint(all, release.V1_37)(waiting, nil, waiting)
+	_, err := hints.Claim(all, release.V1_37)(waiting, nil, waiting)
 	require.Error(t, err, "a pod is no claim")
 	for _, claim := range []*resourcev1.ResourceClaim{mine, other} {
-		helps, err := devices.ClaimHint(all, release.V1_37)(user("p", "web", "other"), nil, claim)
+		helps, err := hints.Claim(all, release.V1_37)(user("p", "web", "other"), nil, claim)
 		require.NoError(t, err)
 		require.True(t, helps, "the pod uses both claims")
 	}
-	helps, err := devices.PodHint(all)(waiting, nil, mine)
+	helps, err := hints.Pod(all)(waiting, nil, mine)
 	require.Error(t, err, "a claim is no pod")
 	require.False(t, helps)
 	stranger := claimPod(v1.PodResourceClaimStatus{Name: "b"})
 	stranger.UID = "stranger"
-	helps, err = devices.PodHint(all)(waiting, nil, stranger)
+	helps, err = hints.Pod(all)(waiting, nil, stranger)
 	require.NoError(t, err)
 	require.False(t, helps, "another pod")
 
-	ready, err := devices.PodHint(all)(waiting, claimPod(), waiting)
+	ready, err := hints.Pod(all)(waiting, claimPod(), waiting)
 	require.NoError(t, err)
 	require.True(t, ready, "the pod's update completes its claims")
-	ready, err = devices.PodHint(world{})(waiting, claimPod(), waiting)
+	ready, err = hints.Pod(world{})(waiting, claimPod(), waiting)
 	require.NoError(t, err)
 	require.False(t, ready, "the claim web is missing")
 }

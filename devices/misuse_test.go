@@ -9,6 +9,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/hints"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 )
@@ -34,7 +35,6 @@ func TestMisuse(t *testing.T) {
 		"ClaimName":            devices.ClaimName,
 		"Tolerates":            devices.Tolerates,
 		"ClaimFromTemplate":    devices.ClaimFromTemplate,
-		"ClaimHint":            devices.ClaimHint,
 		"Compile":              devices.Compile,
 		"Deallocated":          devices.Deallocated,
 		"Gate":                 devices.Gate,
@@ -44,12 +44,11 @@ func TestMisuse(t *testing.T) {
 		"NewInventory":         devices.NewInventory,
 		"NewLedger":            devices.NewLedger,
 		"PodClaims":            devices.PodClaims,
-		"PodHint":              devices.PodHint,
 		"FreeGroup":            devices.FreeGroup,
 		"Reserved":             devices.Reserved,
 		"Unreserved":           devices.Unreserved,
-		"claim hint":           devices.ClaimHint(objects, release.V1_37),
-		"pod hint":             devices.PodHint(objects),
+		"claim hint":           hints.Claim(objects, release.V1_37),
+		"pod hint":             hints.Pod(objects),
 		"Allocator":            allocator,
 		"Explanation":          func() devices.Explanation { return devices.Explanation{} },
 		"ID":                   func() devices.ID { return devices.ID{} },

@@ -250,14 +250,6 @@ func TestExtendedRequests(t *testing.T) {
 	})
 }
 
-// The error of a hint names what it got.
-func TestHintObjects(t *testing.T) {
-	_, _, err := pair[v1.Pod](&resourcev1.ResourceClaim{}, nil)
-	require.EqualError(t, err, "unexpected objects: *v1.ResourceClaim and <nil>, expected *v1.Pod")
-	_, _, err = pair[v1.Pod](&v1.Pod{}, &v1.Node{})
-	require.EqualError(t, err, "unexpected objects: *v1.Pod and *v1.Node, expected *v1.Pod")
-}
-
 // A claim with several devices is ready when all of them are.
 func TestReadinessOfSeveralDevices(t *testing.T) {
 	now := time.Unix(1000, 0)

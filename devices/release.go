@@ -95,8 +95,3 @@ func passesLimit(v release.Version, have, n int) bool {
 	}
 	return have+n > maxResults
 }
-
-// freesDevices reports whether the deletion of a claim lets the pods that wait for devices be tried again (rule L7.16).
-func freesDevices(v release.Version, deleted *resourcev1.ResourceClaim) bool {
-	return v.AtLeast(release.V1_37) && deleted != nil && deleted.Status.Allocation != nil
-}

@@ -130,7 +130,7 @@ func BenchmarkCompileAndCount(b *testing.B) {
 	p := busyPod()
 	b.Run("fit", func(b *testing.B) {
 		for b.Loop() {
-			sink += len(CompileFit(p, FitOptions{}).on(r).columns)
+			sink += len(compileFit(p, FitOptions{}).on(r).columns)
 		}
 	})
 	b.Run("ports/5000", func(b *testing.B) {

@@ -183,20 +183,3 @@ func ExamplePreFilters() {
 	// Success [n3]
 	// [node(s) didn't satisfy plugin(s) [NodeAffinity VolumeBinding]]
 }
-
-// Which events are worth another attempt for a pod that no node has room for?
-func ExampleFitHint() {
-	hint := filter.FitHint(filter.FitOptions{})
-	gpu := examplePod("gpu", "5", 2)
-	db := examplePod("db", "2", 1)
-	db.Spec.NodeName = "n4"
-	small, large := exampleNode("n5", "c", "4", "0"), exampleNode("n6", "c", "8", "2")
-	for _, event := range []struct{ old, new any }{{db, nil}, {nil, small}, {nil, large}, {small, small}} {
-		fmt.Println(hint(gpu, event.old, event.new))
-	}
-	// Output:
-	// true <nil>
-	// false <nil>
-	// true <nil>
-	// false <nil>
-}

@@ -48,9 +48,9 @@ func restartAll(list []v1.Container) bool {
 // CompileFeatures compiles the filter NodeDeclaredFeatures: a node must declare every feature that the pod needs
 // ([RequiredFeatures]). Other nodes and free slots are rejected with verdict 1 and [resources.Unresolvable]. The filter skips a
 // pod that needs no feature. Check is O(features needed x features declared).
-func CompileFeatures(pod *v1.Pod) Evaluator[Predicate] {
+func CompileFeatures(pod *v1.Pod) Evaluator[Cluster, Predicate] {
 	need := RequiredFeatures(pod)
-	return &nodeRule{plugin: "NodeDeclaredFeatures", reads: "features", skip: len(need) == 0,
+	return &nodeRule{plugin: "NodeDeclaredFeatures", reads: "features", skip: len(need) == 0, hint: featuresWouldHelp,
 		texts: []string{"node(s) didn't match Pod's required features"},
 		check: func(node *v1.Node) resources.Verdict {
 			for _, f := range need {

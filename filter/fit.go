@@ -27,8 +27,8 @@ type FitOptions struct {
 	Release release.Version
 }
 
-// Fit is a pod's side of NodeResourcesFit: what the pod asks for. It is immutable.
-type Fit struct {
+// fit is a pod's side of NodeResourcesFit: what the pod asks for.
+type fit struct {
 	requests []fitRequest
 	release  release.Version
 }
@@ -44,8 +44,13 @@ type fitRequest struct {
 // CompileFit compiles the filter NodeResourcesFit. It takes the requests of the pod's spec with overhead and pod-level
 // resources. It leaves out amounts of 0 and ignored resources. The order is cpu, memory, ephemeral-storage, then the others
 // by name. O(containers of the pod).
-func CompileFit(pod *v1.Pod, o FitOptions) *Fit {
-	f := &Fit{release: o.Release}
+//
+// On finds the columns of the requests in the rows of a cluster. When the schema gets a column for a resource that the pod
+// asks for, call On again. O(resources of the pod).
+func CompileFit(pod *v1.Pod, o FitOptions) Evaluator[Rows, FitState] { return compileFit(pod, o) }
+
+func compileFit(pod *v1.Pod, o FitOptions) *fit {
+	f := &fit{release: o.Release}
 	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
 		if !checked(name, value, o) {
 			return
@@ -95,11 +100,12 @@ type FitState interface {
 	CheckRow(i int, allocatable, requested resources.Vector) resources.Verdict
 }
 
-// On finds the columns of the requests in the rows of a cluster. When the schema gets a column for a resource that the pod
-// asks for, call On again. O(resources of the pod).
-func (f *Fit) On(rows Rows) FitState { return f.on(rows) }
+// Skip returns false: every pod takes the room of a pod.
+func (f *fit) Skip() bool { return false }
 
-func (f *Fit) on(rows Rows) *fitState {
+func (f *fit) On(rows Rows) FitState { return f.on(rows) }
+
+func (f *fit) on(rows Rows) *fitState {
 	s := &fitState{fit: f, rows: rows, columns: make([]int, len(f.requests))}
 	schema := rows.Schema()
 	for k, r := range f.requests {
@@ -116,7 +122,7 @@ func (f *Fit) on(rows Rows) *fitState {
 const nowhere = 1 << 30
 
 type fitState struct {
-	fit     *Fit
+	fit     *fit
 	rows    Rows
 	columns []int
 }
@@ -127,6 +133,9 @@ const (
 	fitMore  resources.Verdict = 1 << 14
 	fitNamed                   = 13
 )
+
+// Over is the state of the same pod over other rows, for a plan.
+func (s *fitState) Over(rows Rows) FitState { return s.fit.on(rows) }
 
 func (s *fitState) Name() string { return "NodeResourcesFit" }
 
@@ -243,7 +252,7 @@ func Lacks(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insuff
 		row.requested.Add(r)
 		row.requested[resources.Pods]++
 	}
-	return CompileFit(pod, o).on(&row).Explain(0)
+	return compileFit(pod, o).on(&row).Explain(0)
 }
 
 // oneRow is a cluster of one slot with its Rows.

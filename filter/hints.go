@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release"
@@ -11,8 +12,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// FitHint returns the queueing hint of NodeResourcesFit with these options. The hint reports whether an event could make a
-// pod schedulable that the filter rejected. old and new are *v1.Pod, *v1.Node or *DeviceClass; old is nil for an addition,
+// Hint is that of [engine.HintOf].
+func (f *fit) Hint(o FitOptions) engine.Hint          { return fitHint(o) }
+func (e *ports) Hint(engine.NoOptions) engine.Hint    { return portsWouldHelp }
+func (e *nodeRule) Hint(engine.NoOptions) engine.Hint { return e.hint }
+
+// fitHint returns the queueing hint of NodeResourcesFit with these options. The hint reports whether an event could make a
+// pod schedulable that the filter rejected. old and new are *v1.Pod, *v1.Node or *engine.DeviceClass; old is nil for an addition,
 // and new is nil for a deletion. The hint is true for these events:
 //
 //   - A pod is deleted that had a node or a nominated node.
@@ -21,25 +27,25 @@ import (
 //   - A node is added, and the pod fits the empty node.
 //   - A node is updated, the pod fits the empty node, and the node allows more pods than before or offers more of a resource
 //     that the pod asks for.
-//   - A [DeviceClass] is added or updated, and it now provides a resource that the pod names, even with amount 0: its extended
+//   - A device class is added or updated, and it now provides a resource that the pod names, even with amount 0: its extended
 //     resource, or for a new class the resource of its name.
 //
 // The ignored resources of o have no effect: v1.37 ignores them in the filter and not in its hint. Adding a node does not
 // wake a pod that asks for more of an ignored resource than the node has.
 //
 // An object of another type is an error. A queue treats an error as true.
-func FitHint(o FitOptions) func(pod *v1.Pod, old, new any) (bool, error) {
+func fitHint(o FitOptions) engine.Hint {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
-		if before, after, ok := event[v1.Pod](old, new); ok {
+		if before, after, ok := engine.EventOf[v1.Pod](old, new); ok {
 			return podHelps(pod, before, after, o.Release), nil
 		}
-		if before, after, ok := event[v1.Node](old, new); ok {
+		if before, after, ok := engine.EventOf[v1.Node](old, new); ok {
 			if after == nil || len(Lacks(pod, after, nil, FitOptions{DeviceResources: o.DeviceResources, Release: o.Release})) > 0 {
 				return false, nil
 			}
 			return before == nil || grew(pod, before, after), nil
 		}
-		if before, after, ok := event[DeviceClass](old, new); ok {
+		if before, after, ok := engine.EventOf[engine.DeviceClass](old, new); ok {
 			return devicesServe(o.Release) && after != nil && provides(pod, before, after), nil
 		}
 		return false, unexpected(old, new, "*v1.Pod, *v1.Node or *DeviceClass")
@@ -47,7 +53,7 @@ func FitHint(o FitOptions) func(pod *v1.Pod, old, new any) (bool, error) {
 }
 
 // provides reports whether a class that was added or updated now provides a resource that the pod names.
-func provides(pod *v1.Pod, before, after *DeviceClass) bool {
+func provides(pod *v1.Pod, before, after *engine.DeviceClass) bool {
 	if before == nil && listed(pod, v1.ResourceName(resources.DeviceClassPrefix+after.Name)) {
 		return true
 	}
@@ -65,15 +71,6 @@ func podHelps(pod, before, after *v1.Pod, v release.Version) bool {
 		return true
 	}
 	return after.Spec.NodeName != "" && shrank(pod, before, after, v)
-}
-
-// DeviceClass has what the hint of [FitHint] reads of a resource.k8s.io DeviceClass. The API's own type would make every
-// importer of this package link the resource API for one name.
-type DeviceClass struct {
-	// Name is the name of the class, which provides the resource deviceclass.resource.kubernetes.io/NAME.
-	Name string
-	// ExtendedResourceName is spec.extendedResourceName, "" when the class provides none.
-	ExtendedResourceName v1.ResourceName
 }
 
 // shrank reports whether a running pod asks for less than before of a resource that pod asks for.
@@ -113,7 +110,7 @@ func listed(pod *v1.Pod, resource v1.ResourceName) bool {
 	return found
 }
 
-// PortsWouldHelp is the queueing hint of NodePorts. It reports whether an event could make a pod schedulable that the filter
+// portsWouldHelp is the queueing hint of NodePorts. It reports whether an event could make a pod schedulable that the filter
 // rejected. old and new are *v1.Pod or *v1.Node; old is nil for an addition, new for a deletion. The hint is true for these
 // events:
 //
@@ -121,27 +118,27 @@ func listed(pod *v1.Pod, resource v1.ResourceName) bool {
 //   - A node is added or updated.
 //
 // An object of another type is an error. A queue treats an error as true.
-func PortsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
-	if before, after, ok := event[v1.Pod](old, new); ok {
+func portsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if before, after, ok := engine.EventOf[v1.Pod](old, new); ok {
 		return after == nil && podinfo.Placed(before) && compilePorts(pod).conflict(before), nil
 	}
-	if _, after, ok := event[v1.Node](old, new); ok {
+	if _, after, ok := engine.EventOf[v1.Node](old, new); ok {
 		return after != nil, nil
 	}
 	return false, unexpected(old, new, "*v1.Pod or *v1.Node")
 }
 
-// NodeNameWouldHelp is the queueing hint of NodeName. It reports whether a node was added or updated. old and new are
+// nodeNameWouldHelp is the queueing hint of NodeName. It reports whether a node was added or updated. old and new are
 // *v1.Node; old is nil for an addition, new for a deletion. An object of another type is an error. A queue treats an error as
 // true.
-func NodeNameWouldHelp(_ *v1.Pod, old, new any) (bool, error) {
-	if _, after, ok := event[v1.Node](old, new); ok {
+func nodeNameWouldHelp(_ *v1.Pod, old, new any) (bool, error) {
+	if _, after, ok := engine.EventOf[v1.Node](old, new); ok {
 		return after != nil, nil
 	}
 	return false, unexpected(old, new, "*v1.Node")
 }
 
-// FeaturesWouldHelp is the queueing hint of NodeDeclaredFeatures. It reports whether an event could make a pod schedulable
+// featuresWouldHelp is the queueing hint of NodeDeclaredFeatures. It reports whether an event could make a pod schedulable
 // that the filter rejected. old and new are *v1.Node or *v1.Pod; old is nil for an addition, new for a deletion. The hint is
 // true for these events:
 //
@@ -150,28 +147,17 @@ func NodeNameWouldHelp(_ *v1.Pod, old, new any) (bool, error) {
 //   - This pod is updated (equal UID), and it needs other features than before.
 //
 // An object of another type is an error. A queue treats an error as true.
-func FeaturesWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
-	if before, after, ok := event[v1.Node](old, new); ok {
+func featuresWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if before, after, ok := engine.EventOf[v1.Node](old, new); ok {
 		return after != nil && (before == nil || !slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)), nil
 	}
-	if before, after, ok := event[v1.Pod](old, new); ok {
+	if before, after, ok := engine.EventOf[v1.Pod](old, new); ok {
 		if before == nil || after == nil || after.UID != pod.UID {
 			return false, nil
 		}
 		return !slices.Equal(RequiredFeatures(before), RequiredFeatures(after)), nil
 	}
 	return false, unexpected(old, new, "*v1.Node or *v1.Pod")
-}
-
-// event returns the two objects of an event about a T, nil for an absent object. It returns false for an event about another
-// type.
-func event[T any](old, new any) (before, after *T, ok bool) {
-	before, wasT := old.(*T)
-	after, isT := new.(*T)
-	if (old != nil && !wasT) || (new != nil && !isT) {
-		return nil, nil, false
-	}
-	return before, after, before != nil || after != nil
 }
 
 func unexpected(old, new any, want string) error {

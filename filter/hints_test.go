@@ -28,7 +28,9 @@ func TestHints(t *testing.T) {
 	nominated := func(p *v1.Pod) *v1.Pod { p.Status.NominatedNodeName = "n"; return p }
 	ports := func(p *v1.Pod, n int32) *v1.Pod { return withPorts(p, port("", "", n)) }
 	declares := func(f ...string) *v1.Node { n := node("n"); n.Status.DeclaredFeatures = f; return n }
-	class := func(resource v1.ResourceName) *DeviceClass { return &DeviceClass{"gpu", resource} }
+	class := func(resource v1.ResourceName) *DeviceClass {
+		return &DeviceClass{Name: "gpu", ExtendedResourceName: resource}
+	}
 	self := func() *v1.Pod { return ports(pod("p", "cpu", "2", "example.com/x", "1"), 80) }
 	big := []string{"cpu", "4", "example.com/x", "1", "pods", "5"}
 	needy := self()

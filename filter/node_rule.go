@@ -3,17 +3,19 @@ package filter
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/resources"
 )
 
 // nodeRule is a pod's side of a filter that looks at one node object at a time and never at running pods: NodeName or
-// NodeDeclaredFeatures. Pods with equal keys (AppendNodeNameKey, AppendFeaturesKey) get equal verdicts.
+// NodeDeclaredFeatures.
 type nodeRule struct {
 	plugin string
 	reads  string // of a node, in the words of cluster.Snapshot.Classes
 	skip   bool
 	check  func(node *v1.Node) resources.Verdict // not called for a rule with skip
-	texts  []string                              // texts[v-1] is the reason of verdict v without its Unresolvable bit
+	hint   engine.Hint
+	texts  []string // texts[v-1] is the reason of verdict v without its Unresolvable bit
 }
 
 func (e *nodeRule) Skip() bool { return e.skip }
@@ -59,9 +61,9 @@ func (s *nodeRuleState) Reads(dst []string) []string {
 // CompileNodeName compiles the filter NodeName: spec.nodeName must be empty or the node's name. Other nodes and free slots
 // are rejected with verdict 1 and [resources.Unresolvable]. The filter skips a pod without spec.nodeName, and a scheduler sees
 // no other pods. The kubelet applies the rule at admission (overhead/kubelet.Admission). O(1).
-func CompileNodeName(pod *v1.Pod) Evaluator[Predicate] {
+func CompileNodeName(pod *v1.Pod) Evaluator[Cluster, Predicate] {
 	want := pod.Spec.NodeName
-	return &nodeRule{plugin: "NodeName", reads: "name", skip: want == "", texts: []string{otherNode},
+	return &nodeRule{plugin: "NodeName", reads: "name", skip: want == "", hint: nodeNameWouldHelp, texts: []string{otherNode},
 		check: func(node *v1.Node) resources.Verdict {
 			if node.Name == want {
 				return 0

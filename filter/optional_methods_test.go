@@ -25,7 +25,7 @@ func TestHistogramOfGroups(t *testing.T) {
 	require.Equal(t, whole.Counts(ps), grouped.Counts(ps))
 	require.Equal(t, 5, grouped.Nodes())
 
-	many := CompileFit(pod("p", "example.com/a", "1"), FitOptions{})
+	many := compileFit(pod("p", "example.com/a", "1"), FitOptions{})
 	for k := range 14 {
 		many.requests = append(many.requests, fitRequest{resource: v1.ResourceName(string(rune('a' + k))), value: 1, reason: string(rune('a' + k))})
 	}

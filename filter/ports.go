@@ -24,7 +24,7 @@ type ports struct{ want []hostPort }
 // On counts the pods that run at the time of the call. It takes O(1) for a pod without host ports, O(slots + pods with host
 // ports) when the cluster has the method PortPods(i int) []*v1.Pod, and else O(slots + pods). Check does not allocate.
 // Explain returns the conflicts ordered by wanted port and then by pod.
-func CompilePorts(pod *v1.Pod) Evaluator[TrialState[PortConflict]] { return compilePorts(pod) }
+func CompilePorts(pod *v1.Pod) Evaluator[Cluster, TrialState[PortConflict]] { return compilePorts(pod) }
 
 var noPorts = &ports{} // most pods: shared, because it never changes
 

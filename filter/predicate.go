@@ -18,12 +18,13 @@ type Predicate interface {
 	Reasons(v resources.Verdict) []string
 }
 
-// Evaluator is a pod's side of a filter, compiled once and immutable. S is the predicate that On returns.
-type Evaluator[S Predicate] interface {
+// Evaluator is a pod's side of a filter, compiled once and immutable. C is what the filter reads of a cluster, and S the
+// predicate that On returns.
+type Evaluator[C any, S Predicate] interface {
 	// Skip reports whether the filter leaves the pod out. The filter then allows every node.
 	Skip() bool
 	// On returns the filter over a cluster.
-	On(c Cluster) S
+	On(c C) S
 }
 
 // State is a predicate that can show the numbers behind its verdicts, one T for each reason.

@@ -20,7 +20,7 @@ func TestCodeNames(t *testing.T) {
 
 // The rules of nodes say what they read, and nothing where they are skipped.
 func TestReadsOfNodeRules(t *testing.T) {
-	reads := func(e Evaluator[Predicate]) []string {
+	reads := func(e Evaluator[Cluster, Predicate]) []string {
 		s := e.On(newWorld(node("n1")))
 		return s.(interface{ Reads(dst []string) []string }).Reads([]string{"before"})
 	}

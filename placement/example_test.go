@@ -241,3 +241,26 @@ func ExamplePlugin() {
 	// 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 node(s) had enough pods of the namespace.
 	// true [NodeUnschedulable TaintToleration Quota]
 }
+
+// Which events are worth another attempt for a pod that no node has room for? The hint of the filter that rejected the pod says so.
+func ExamplePlugin_hint() {
+	_, snapshot := shop()
+	fit, err := placement.PluginArgs{}.Plugin("NodeResourcesFit")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	hint := fit.Hint(snapshot)
+	cpu := func(amount string) v1.ResourceList { return v1.ResourceList{"cpu": resource.MustParse(amount)} }
+	running := web("web-3")
+	running.Spec.NodeName = "n4"
+	small, large := node("n5", "c", cpu("4")), node("n6", "c", cpu("8"))
+	for _, event := range []struct{ old, new any }{{running, nil}, {nil, small}, {nil, large}, {small, small}} {
+		fmt.Println(hint(pod("large", "batch", cpu("5")), event.old, event.new))
+	}
+	// Output:
+	// true <nil>
+	// false <nil>
+	// true <nil>
+	// false <nil>
+}

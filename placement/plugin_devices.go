@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/engine"
+	"github.com/podberth/podberth/internal/hints"
 	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
@@ -121,7 +122,7 @@ func (x *dynamicResources) score(pod *v1.Pod, c Cluster) (Scorer, error) {
 // devicesHint returns the hint for events of claims and of the pod itself. Every other event may help.
 func devicesHint(known affinity.Namespaces, v release.Version) queue.Hint {
 	objects := deviceObjectsOf(known)
-	claim, own := devices.ClaimHint(objects, v), devices.PodHint(objects)
+	claim, own := hints.Claim(objects, v), hints.Pod(objects)
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		for _, object := range [...]any{old, new} {
 			switch object.(type) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
@@ -15,7 +16,9 @@ func newNodeDeclaredFeatures() *Plugin {
 	return &Plugin{
 		Name: plugins.NodeDeclaredFeatures,
 		Keep: KeepByNode, AppendKey: appendFeatures,
-		Hint: func(affinity.Namespaces) queue.Hint { return filter.FeaturesWouldHelp },
+		Hint: func(affinity.Namespaces) queue.Hint {
+			return engine.HintOf(filter.CompileFeatures(&v1.Pod{}), engine.NoOptions{})
+		},
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompileFeatures(pod)
 			if e.Skip() {

@@ -42,7 +42,7 @@ func fitOver(o FitOptions, devices *scoredDevices) *Plugin {
 		Hint: func(known affinity.Namespaces) queue.Hint { return fitHint(o.Fit, known) },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompileFit(pod, withClasses(o.Fit, deviceObjectsOf(c)))
-			return PreFiltered{Predicate: fitPredicate{e.On(c), e}}
+			return PreFiltered{Predicate: fitPredicate{e.On(c)}}
 		},
 		PlacementScore: func(c Cluster, members []*v1.Pod) func(slots []int) int64 { return utilization(o.Args, c, members) },
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
@@ -71,9 +71,9 @@ func withClasses(o filter.FitOptions, objects tracker.Objects) filter.FitOptions
 
 // fitHint returns the hint with the device classes at the time of an event.
 func fitHint(o filter.FitOptions, known affinity.Namespaces) queue.Hint {
-	objects := deviceObjectsOf(known)
+	objects, fitRule := deviceObjectsOf(known), filter.CompileFit(&v1.Pod{}, o)
 	return func(pod *v1.Pod, old, new any) (bool, error) {
-		return filter.FitHint(withClasses(o, objects))(pod, deviceClass(old), deviceClass(new))
+		return engine.HintOf(fitRule, withClasses(o, objects))(pod, deviceClass(old), deviceClass(new))
 	}
 }
 
@@ -83,7 +83,7 @@ func deviceClass(object any) any {
 	if c == nil {
 		return object
 	}
-	out := &filter.DeviceClass{Name: c.Name}
+	out := &engine.DeviceClass{Name: c.Name}
 	if c.Spec.ExtendedResourceName != nil {
 		out.ExtendedResourceName = v1.ResourceName(*c.Spec.ExtendedResourceName)
 	}
@@ -92,7 +92,6 @@ func deviceClass(object any) any {
 
 type fitPredicate struct {
 	filter.FitState
-	compiled *filter.Fit
 }
 
 // RowsAlone says that the verdict follows from the rows.
@@ -124,7 +123,9 @@ func (t fitTrial) CounterOf(pod *v1.Pod, known *runningPod) hooks.Counter {
 
 // WithRequested returns the predicate over a cluster whose nodes have other requests.
 func (s fitPredicate) WithRequested(c Cluster) filter.Predicate {
-	return fitPredicate{s.compiled.On(c), s.compiled}
+	return fitPredicate{s.FitState.(interface {
+		Over(rows filter.Rows) filter.FitState
+	}).Over(c)}
 }
 
 type allocation struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/engine"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
@@ -17,7 +18,9 @@ func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeAffinity, Args: o, CanStopHolding: true,
 		Keep: KeepByNode, AppendKey: podkey.NodeAffinity, KeyName: "node affinity",
-		Hint:   func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
+		Hint: func(affinity.Namespaces) queue.Hint {
+			return engine.HintOf(must.Get(affinity.CompileNode(&v1.Pod{}, o)), o)
+		},
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered { return filterNodeAffinity(pod, c, o) },
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, _ := affinity.CompileNode(pod, o)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
@@ -16,7 +17,9 @@ func newNodeName(v release.Version) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeName,
 		Keep: KeepByNode, AppendKey: podkey.NodeName,
-		Hint: func(affinity.Namespaces) queue.Hint { return filter.NodeNameWouldHelp },
+		Hint: func(affinity.Namespaces) queue.Hint {
+			return engine.HintOf(filter.CompileNodeName(&v1.Pod{}), engine.NoOptions{})
+		},
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompileNodeName(pod)
 			if e.Skip() {

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/placement/internal/hooks"
@@ -40,8 +41,10 @@ func interPodAffinity(o affinity.PodOptions, memo *engine.Memo) *Plugin {
 		Name: plugins.InterPodAffinity, Args: o, CanStopHolding: true,
 		Keep: keepByAllPods, AppendKey: podkey.PodAffinity,
 		KeyParts: []KeyPart{labelsPart, {Name: "terms", Append: key.PodTerms}},
-		Hint:     func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
-		states:   func(c Cluster) hooks.Counting { return newPodCounting(c, o) },
+		Hint: func(affinity.Namespaces) queue.Hint {
+			return engine.HintOf(must.Get(affinity.CompilePods(&v1.Pod{}, o)), o)
+		},
+		states: func(c Cluster) hooks.Counting { return newPodCounting(c, o) },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e, err := affinity.CompilePods(pod, o)
 			if err != nil {

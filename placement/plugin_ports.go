@@ -7,6 +7,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/follow"
 	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/placement/internal/hooks"
@@ -20,7 +21,9 @@ func newNodePorts() *Plugin {
 		Name: plugins.NodePorts,
 		Keep: keepByAllPods, AppendKey: podkey.Ports,
 		states: func(c Cluster) hooks.Counting { return portsCounting{c} },
-		Hint:   func(affinity.Namespaces) queue.Hint { return filter.PortsWouldHelp },
+		Hint: func(affinity.Namespaces) queue.Hint {
+			return engine.HintOf(filter.CompilePorts(&v1.Pod{}), engine.NoOptions{})
+		},
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e := filter.CompilePorts(pod)
 			if e.Skip() {

@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/must"
 	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/queue"
@@ -34,7 +35,9 @@ func newPodTopologySpread(o spread.Options) *Plugin {
 		KeyParts: []KeyPart{
 			labelsPart, {Name: "constraints", Append: key.Constraints}, {Name: "node affinity", Append: podkey.NodeAffinity}, {Name: "tolerations", Append: podkey.Tolerations},
 		},
-		Hint:   func(known affinity.Namespaces) queue.Hint { return spread.Hint(over(known)) },
+		Hint: func(known affinity.Namespaces) queue.Hint {
+			return engine.HintOf(must.Get(spread.CompileHard(&v1.Pod{}, spread.Options{})), over(known))
+		},
 		states: func(c Cluster) hooks.Counting { return spreadCounting{over(c), c} },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			e, err := spread.CompileHard(pod, over(c))
@@ -61,7 +64,7 @@ func newPodTopologySpread(o spread.Options) *Plugin {
 
 type hardSpread struct {
 	spread.HardState
-	compiled *spread.Hard
+	compiled spread.Hard
 	cluster  Cluster
 }
 
@@ -77,7 +80,7 @@ func (t spreadTrial) CounterOf(pod *v1.Pod, _ *runningPod) hooks.Counter {
 
 // Repels returns the keys of the constraints for a pod that a constraint counts.
 func (s hardSpread) Repels(*v1.Pod) func(q *v1.Pod) []string {
-	keys := s.compiled.Keys(nil)
+	keys := s.compiled.(engine.Constraints).Keys(nil)
 	return func(q *v1.Pod) []string {
 		if !s.compiled.Counts(q) {
 			return nil
@@ -105,9 +108,6 @@ type softSpread struct {
 
 func newSoftSpread(s spread.SoftState) softSpread { return softSpread{s, s.(hooks.Ignorer)} }
 
-// Normalize is spread.Normalize.
-func (s softSpread) Normalize(raw, lo, hi int64) int64 { return spread.Normalize(raw, lo, hi) }
-
 // spreadCounting keeps counts of both kinds of constraints.
 type spreadCounting struct {
 	options spread.Options
@@ -127,12 +127,24 @@ func (x spreadCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	if hard.Skip() && soft.Skip() {
 		return nil, nil
 	}
-	return &spreadCompiled{hard, soft, x.cluster}, nil
+	return &spreadCompiled{hard.(hardConstraints), soft.(softConstraints), x.cluster}, nil
 }
 
+// hardConstraints and softConstraints are the evaluators with what only a plan asks.
+type (
+	hardConstraints interface {
+		spread.Hard
+		engine.Constraints
+	}
+	softConstraints interface {
+		spread.Soft
+		engine.Constraints
+	}
+)
+
 type spreadCompiled struct {
-	hard    *spread.Hard
-	soft    *spread.Soft
+	hard    hardConstraints
+	soft    softConstraints
 	cluster Cluster
 }
 

@@ -16,7 +16,9 @@ func newTaintToleration(o taints.Options) *Plugin {
 	return &Plugin{
 		Name: plugins.TaintToleration, Args: o, CanStopHolding: true,
 		Keep: KeepByNode, AppendKey: podkey.Tolerations, KeyName: "tolerations",
-		Hint: func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
+		Hint: func(affinity.Namespaces) queue.Hint {
+			return engine.HintOf(taints.Compile(nil, o).On(engine.NoNodes{}), o)
+		},
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			return PreFiltered{Predicate: tainted{taints.Compile(pod.Spec.Tolerations, o).On(c)}}
 		},

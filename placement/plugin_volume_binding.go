@@ -12,7 +12,7 @@ import (
 func newVolumeBinding(o volumes.Options) *Plugin { return bindingRule.plugin(o, nil) }
 
 var bindingRule = volumeRule[filter.Cluster, volumes.BindingState]{
-	name: plugins.VolumeBinding, hint: volumes.BindingWouldHelp,
+	name:      plugins.VolumeBinding,
 	evaluator: (*volumes.Pod).Binding, reads: slotsOf,
 	predicate: func(s volumes.BindingState) filter.Predicate { return binding{s} },
 	scores:    scoresStorage,

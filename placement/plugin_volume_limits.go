@@ -15,7 +15,7 @@ import (
 func newNodeVolumeLimits(o volumes.Options) *Plugin { return limitsRule.plugin(o, nil) }
 
 var limitsRule = volumeRule[*volumes.Usage, volumes.LimitsState]{
-	name: plugins.NodeVolumeLimits, hint: volumes.LimitsWouldHelp,
+	name:      plugins.NodeVolumeLimits,
 	evaluator: (*volumes.Pod).Limits, reads: volumesInUse,
 	predicate: func(s volumes.LimitsState) filter.Predicate { return limited{s} },
 	share: func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {

@@ -16,7 +16,7 @@ import (
 func newVolumeRestrictions(o volumes.Options) *Plugin { return restrictionsRule.plugin(o, nil) }
 
 var restrictionsRule = volumeRule[*volumes.Usage, volumes.RestrictionsState]{
-	name: plugins.VolumeRestrictions, hint: volumes.RestrictionsWouldHelp,
+	name:      plugins.VolumeRestrictions,
 	evaluator: (*volumes.Pod).Restrictions, reads: volumesInUse,
 	predicate: func(s volumes.RestrictionsState) filter.Predicate {
 		if s.Skip() {

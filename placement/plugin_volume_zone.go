@@ -14,7 +14,7 @@ import (
 func newVolumeZone(o volumes.Options) *Plugin { return zoneRule.plugin(o, nil) }
 
 var zoneRule = volumeRule[filter.Cluster, filter.State[volumes.ZoneConflict]]{
-	name: plugins.VolumeZone, hint: volumes.ZoneWouldHelp,
+	name:      plugins.VolumeZone,
 	evaluator: (*volumes.Pod).Zone, reads: slotsOf,
 	predicate: func(s filter.State[volumes.ZoneConflict]) filter.Predicate { return zoned{s} },
 	share:     staticVolumes(func(p *volumes.Pod) any { return p.Zone() }),

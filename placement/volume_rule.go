@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/volumes"
@@ -14,7 +15,6 @@ import (
 // volumeRule is what one filter of package volumes has of its own. R is what its evaluator reads of the cluster, S its state.
 type volumeRule[R any, S filter.Predicate] struct {
 	name      string
-	hint      queue.Hint
 	evaluator func(p *volumes.Pod) volumes.Evaluator[R, S]
 	reads     func(c Cluster, v *volumetracker.Tracker) R
 	// predicate returns the state with the numbers for explanations, nil when the plugin skips the pod.
@@ -32,8 +32,10 @@ func (r volumeRule[R, S]) plugin(o volumes.Options, v *volumetracker.Tracker) *P
 		Name: r.name, Args: o,
 		Keep: KeepIfSkipped, AppendKey: podkey.Volumes, KeyName: "volumes", Skips: volumes.Ignores,
 		ReadsOfOthers: []string{storageObjects},
-		Hint:          func(affinity.Namespaces) queue.Hint { return r.hint },
-		WithShared:    func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },
+		Hint: func(affinity.Namespaces) queue.Hint {
+			return engine.HintOf(r.evaluator(volumes.Compile(&v1.Pod{}, volumes.Objects{}, o)), engine.NoOptions{})
+		},
+		WithShared: func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered {
 			if volumes.Ignores(pod) {
 				return PreFiltered{Code: filter.Skip}

@@ -52,7 +52,7 @@
 // an event for 1,000 of them takes 17 µs (go test ./queue -run NONE -bench Million).
 //
 // This package does not decide whether a pod fits a node (filter, taints, affinity, spread), and has no hints of those
-// plugins (the same packages). Informers, metrics, blocking and retries of bindings are in scheduler.
+// plugins (package placement). Informers, metrics, blocking and retries of bindings are in scheduler.
 //
 // This package follows Kubernetes v1.37 with default feature gates. docs/fidelity/queue.md lists the rules and the
 // differences. [Options.Legacy] brings back earlier rules, and [Options] offers later or corrected rules.

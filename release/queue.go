@@ -47,7 +47,7 @@ func queueing() []Difference {
 		Difference{ID: "L7.14", NotFollowed: "podberth's queue shows no keys.", Name: "key of an entry of the queue",
 			Sentence: "In v1.37 the key begins with pod/.",
 			by:       by("namespace and name", "=", "=", "pod, namespace and name")},
-		Difference{ID: "L7.16", Option: "queue.DefaultEvents, devices.ClaimHint", Name: "deletion of a resource claim",
+		Difference{ID: "L7.16", Option: "queue.DefaultEvents, placement.PluginArgs.Release", Name: "deletion of a resource claim",
 			Sentence: "In v1.37 DynamicResources retries pods when a resource claim is deleted that has devices; before, a deletion retried nobody.",
 			by:       by("not retried", "=", "=", "retried")},
 		Difference{ID: "L7.17", Option: "queue.DefaultEvents", Name: "change of another pod during an attempt",

@@ -8,8 +8,16 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Allocation is the score of NodeResourcesFit compiled for one pod. It is immutable and safe for concurrent use.
-type Allocation struct{ allocation }
+// Evaluator is a score compiled for one pod. It is immutable and safe for concurrent use. C is what the score reads of a cluster, and S the
+// state that On returns.
+type Evaluator[C, S any] interface {
+	// Skip reports whether the plugin does not score the pod.
+	Skip() bool
+	// On returns the scores over a cluster. A nil cluster panics.
+	On(cluster C) S
+}
+
+type allocationEvaluator struct{ allocation }
 
 // allocation is the common part of evaluator and state.
 type allocation struct {
@@ -33,7 +41,10 @@ const (
 // The pod counts with the requests of its containers and its overhead. A container without a cpu or memory request counts
 // 100m or 200Mi. v1.37 does not look at requests at pod level, and neither does this score. A nil pod is an empty pod.
 // Rule: documentation, "Resource Bin Packing"; configuration API, NodeResourcesFitArgs.
-func CompileAllocation(pod *v1.Pod, args FitArgs) (*Allocation, error) {
+//
+// Skip is always false. On is O(resources), and its state reads the rows of the cluster: the state stays right when nodes and pods come
+// and go.
+func CompileAllocation(pod *v1.Pod, args FitArgs) (Evaluator[Rows, AllocationState], error) {
 	args = defaultFitArgs(args)
 	if errs := ValidateFitArgs(args, nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
@@ -51,12 +62,12 @@ func CompileAllocation(pod *v1.Pod, args FitArgs) (*Allocation, error) {
 	for _, c := range a.cols {
 		a.simple = a.simple && c.nonZero
 	}
-	return &Allocation{a}, nil
+	return &allocationEvaluator{a}, nil
 }
 
-// On returns the scores over a cluster. O(resources). Raw reads the rows of the cluster, so the state stays right when
-// nodes and pods come and go. Nil rows panic.
-func (a *Allocation) On(rows Rows) AllocationState {
+func (a *allocationEvaluator) Skip() bool { return false }
+
+func (a *allocationEvaluator) On(rows Rows) AllocationState {
 	return &allocationState{a.allocation, newView(rows, a.cols)}
 }
 

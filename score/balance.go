@@ -9,9 +9,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Balance is the score of NodeResourcesBalancedAllocation, compiled for one pod. It is immutable and safe for concurrent
-// use.
-type Balance struct{ balancing }
+type balanceEvaluator struct{ balancing }
 
 // balancing is the common part of evaluator and state.
 type balancing struct {
@@ -27,7 +25,10 @@ type balancing struct {
 //
 // The pod counts with its exact requests, pod-level requests and overhead included (rule C2.3). A nil pod is an empty pod.
 // Rule: documentation, "Scheduler Configuration" (NodeResourcesBalancedAllocation).
-func CompileBalance(pod *v1.Pod, args BalanceArgs) (*Balance, error) {
+//
+// Skip reports that the pod requests none of the resources. Overhead counts as a request (rule C6.1). On is O(resources), and its state
+// reads the rows of the cluster.
+func CompileBalance(pod *v1.Pod, args BalanceArgs) (Evaluator[Rows, BalanceState], error) {
 	args.Resources = defaultResources(args.Resources)
 	if errs := ValidateBalanceArgs(args, nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
@@ -37,15 +38,12 @@ func CompileBalance(pod *v1.Pod, args BalanceArgs) (*Balance, error) {
 		b.skip = b.skip && c.request == 0
 	}
 	b.pair = !b.absolute && len(b.cols) == 2 && b.cols[0].name == v1.ResourceCPU && b.cols[1].name == v1.ResourceMemory
-	return &Balance{b}, nil
+	return &balanceEvaluator{b}, nil
 }
 
-// Skip reports whether the plugin does not score the pod: the pod requests none of the resources. Overhead counts as a
-// request (rule C6.1).
-func (b *Balance) Skip() bool { return b.skip }
+func (b *balanceEvaluator) Skip() bool { return b.skip }
 
-// On returns the scores over a cluster. O(resources). Raw reads the rows of the cluster. Nil rows panic.
-func (b *Balance) On(rows Rows) BalanceState {
+func (b *balanceEvaluator) On(rows Rows) BalanceState {
 	return &balanceState{b.balancing, newView(rows, b.cols)}
 }
 

@@ -41,7 +41,7 @@
 // a copy: call On again after a node event. Nothing is random: the caller's function settles ties. A nil pod is an empty
 // pod. Methods of nil evaluators and states panic. What all packages promise is said in [github.com/podberth/podberth].
 //
-// A compile costs O(containers + resources), a raw score O(resources) without allocation. [Images.On] costs O(images of all
+// A compile costs O(containers + resources), a raw score O(resources) without allocation. On of [CompileImages] costs O(images of all
 // nodes), or O(slots + images of the pod) when the cluster has an index of images.
 //
 // Package [overhead] computes what a pod asks for, and package filter whether that fits. The scores of taints, affinity and

@@ -27,8 +27,7 @@ const (
 	maxImageBytes = 1000 * mebibyte
 )
 
-// Images is the score of ImageLocality compiled for one pod. It is immutable and safe for concurrent use.
-type Images struct {
+type imageEvaluator struct {
 	wanted     []wanted // distinct names in order of appearance
 	containers int64    // in v1.37 with the image volumes
 }
@@ -40,8 +39,17 @@ type wanted struct {
 
 // CompileImages prepares the score of ImageLocality for a pod: the images of its containers, init containers and image
 // volumes, by the rule of a release (rule L5.2). A nil pod is an empty pod. Rule: documentation, "Scheduler Configuration" (ImageLocality).
-func CompileImages(pod *v1.Pod, v release.Version) *Images {
-	e := &Images{}
+//
+// Skip is always false. On looks up the images in a cluster. A cluster may have the method
+//
+//	Image(name string) (sizeBytes int64, nodes int, has func(i int) bool)
+//
+// It returns the size of an image as the first node that lists the image in status.images has it, the number of nodes that
+// list it, and a function that reports whether slot i does. On is O(slots + images) then. Without the method On walks the
+// images of all nodes, and the scores are the same. The state describes the nodes at this moment. Call On again when a node
+// comes, goes or changes, because the number of nodes is part of every score.
+func CompileImages(pod *v1.Pod, v release.Version) Evaluator[Nodes, ImageState] {
+	e := &imageEvaluator{}
 	if pod == nil {
 		return e
 	}
@@ -62,7 +70,7 @@ func CompileImages(pod *v1.Pod, v release.Version) *Images {
 	return e
 }
 
-func (e *Images) want(image string) {
+func (e *imageEvaluator) want(image string) {
 	name := NormalizeImage(image)
 	for i := range e.wanted {
 		if e.wanted[i].name == name {
@@ -82,15 +90,9 @@ func NormalizeImage(name string) string {
 	return name
 }
 
-// On looks up the images in a cluster. A cluster may have the method
-//
-//	Image(name string) (sizeBytes int64, nodes int, has func(i int) bool)
-//
-// It returns the size of an image as the first node that lists the image in status.images has it, the number of nodes that
-// list it, and a function that reports whether slot i does. On is O(slots + images) then. Without the method On walks the
-// images of all nodes, and the scores are the same. The state describes the nodes at this moment. Call On again when a node
-// comes, goes or changes, because the number of nodes is part of every score.
-func (e *Images) On(nodes Nodes) ImageState {
+func (e *imageEvaluator) Skip() bool { return false }
+
+func (e *imageEvaluator) On(nodes Nodes) ImageState {
 	s := &imageState{containers: e.containers}
 	total := 0
 	for k, f := range e.find(nodes) {
@@ -112,7 +114,7 @@ type foundImage struct {
 	has   func(i int) bool
 }
 
-func (e *Images) find(nodes Nodes) []foundImage {
+func (e *imageEvaluator) find(nodes Nodes) []foundImage {
 	list := make([]foundImage, len(e.wanted))
 	if index, ok := nodes.(imageNodes); ok {
 		for k, w := range e.wanted {

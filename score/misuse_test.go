@@ -27,12 +27,12 @@ func TestMisuse(t *testing.T) {
 		"ValidateBalanceArgs": score.ValidateBalanceArgs,
 		"ValidateFitArgs":     score.ValidateFitArgs,
 		"ValidateShape":       score.ValidateShape,
-		"Allocation": func() *score.Allocation {
+		"Allocation": func() score.Evaluator[score.Rows, score.AllocationState] {
 			a, err := score.CompileAllocation(&v1.Pod{}, score.FitArgs{})
 			require.NoError(t, err)
 			return a
 		},
-		"Balance": func() *score.Balance {
+		"Balance": func() score.Evaluator[score.Rows, score.BalanceState] {
 			b, err := score.CompileBalance(&v1.Pod{}, score.BalanceArgs{})
 			require.NoError(t, err)
 			return b

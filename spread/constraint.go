@@ -141,13 +141,10 @@ func (e *evaluator) selfOf(k int) int32 { return int32(e.self >> e.constraints[k
 // in these. An effect belongs to the evaluator that made it.
 type effect uint32
 
-// Skip reports whether the plugin skips the pod: the pod has no constraints.
 func (e *evaluator) Skip() bool { return len(e.constraints) == 0 }
 
-// Defaulted reports whether the constraints are the profile's and not the pod's.
 func (e *evaluator) Defaulted() bool { return e.defaulted }
 
-// Counts reports whether a constraint counts a running pod: not a pod of another namespace, nor a pod that is being deleted.
 func (e *evaluator) Counts(pod *v1.Pod) bool { return e.effect(pod) != 0 }
 
 // effect returns the effect of one such pod on the counts. It is 0 for a pod of another namespace, a pod that is being

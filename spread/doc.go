@@ -49,7 +49,7 @@
 //
 // [HardState] also makes a [Report] (domains, room, excluded nodes), a place for n more replicas (Place) and an order in which
 // to delete replicas (ScaleDownOrder). [CheckGroup] finds mistakes in a group of pods. [Defaults] are the default
-// constraints of a profile. Package admission has the check of the API server, and [Hint] is the queueing hint. Package history has
+// constraints of a profile. Package admission has the check of the API server, and package placement the queueing hint. Package history has
 // SelectorSpread, the score of versions before 1.24.
 //
 // Package placement chooses a node, and package preemption chooses victims. This package does not move running pods.

@@ -201,19 +201,3 @@ func ExampleCheckGroup() {
 	// SelectorMissesPod [shop/web-7] labelSelector does not match the pod's own labels: placing it does not change the skew
 	// SelectorMissesGroup [shop/web-5 shop/web-6] labelSelector matches the pod itself and not all pods of the group
 }
-
-// The hint says which events are worth another attempt for a pod that zone spreading rejected.
-func ExampleHint() {
-	waiting := web(v1.DoNotSchedule)
-	waiting.UID = "waiting"
-	running := pod("web-1", "web")
-	running.Spec.NodeName = "n1"
-	hint := spread.Hint(spread.Options{})
-	for _, event := range []struct{ old, new any }{{running, nil}, {nil, node("n6", "d")}, {node("n1", "a"), node("n1", "a")}} {
-		fmt.Println(hint(waiting, event.old, event.new))
-	}
-	// Output:
-	// true <nil>
-	// true <nil>
-	// false <nil>
-}

@@ -28,8 +28,21 @@ type counting struct {
 func (counting) Name() string { return pluginName }
 
 // Hard is the filter: a pod's constraints with whenUnsatisfiable DoNotSchedule, compiled for many clusters. It is immutable
-// and safe for concurrent use. The zero value allows every node.
-type Hard struct{ evaluator }
+// and safe for concurrent use.
+type Hard interface {
+	// Skip reports whether the plugin skips the pod: the pod has no such constraints.
+	Skip() bool
+	// Defaulted reports whether the constraints are the profile's and not the pod's.
+	Defaulted() bool
+	// Counts reports whether a constraint counts a running pod: not a pod of another namespace, nor a pod that is being deleted.
+	Counts(pod *v1.Pod) bool
+	// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of [Cluster], otherwise O(nodes
+	// x keys + pods x selectors).
+	Count(c Cluster) HardState
+}
+
+// hardEvaluator is a Hard. The zero value allows every node.
+type hardEvaluator struct{ evaluator }
 
 // CompileHard compiles the DoNotSchedule constraints of a pod, or of the profile's defaults when the pod has no constraints
 // at all. CompileHard ignores every constraint whose whenUnsatisfiable is not DoNotSchedule. The field has no default:
@@ -42,7 +55,7 @@ type Hard struct{ evaluator }
 //
 // Rule: documentation, "Pod Topology Spread Constraints" (Spread constraint definition); API field
 // spec.topologySpreadConstraints. O(constraints).
-func CompileHard(pod *v1.Pod, o Options) (*Hard, error) {
+func CompileHard(pod *v1.Pod, o Options) (Hard, error) {
 	h, err := compileHard(pod, &o)
 	if err != nil {
 		return nil, fmt.Errorf("get constraints from pod: %w", err)
@@ -50,12 +63,12 @@ func CompileHard(pod *v1.Pod, o Options) (*Hard, error) {
 	return h, nil
 }
 
-func compileHard(pod *v1.Pod, o *Options) (*Hard, error) {
+func compileHard(pod *v1.Pod, o *Options) (*hardEvaluator, error) {
 	e, err := compile(pod, v1.DoNotSchedule, o)
 	if err != nil {
 		return nil, fmt.Errorf("obtaining pod's hard topology spread constraints: %w", err)
 	}
-	return &Hard{e}, nil
+	return &hardEvaluator{e}, nil
 }
 
 // HardState has the number of matching pods in every domain of a cluster, for the constraints of a [Hard]. Check and the
@@ -132,7 +145,7 @@ type HardState interface {
 
 type hardState struct {
 	counting
-	hard    *Hard
+	hard    *hardEvaluator
 	cluster Cluster
 	slots   int
 	cols    []hardColumn
@@ -153,11 +166,9 @@ type hardColumn struct {
 	smallest      minimum
 }
 
-// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of [Cluster], otherwise O(nodes
-// x keys + pods x selectors).
-func (h *Hard) Count(c Cluster) HardState { return h.count(c) }
+func (h *hardEvaluator) Count(c Cluster) HardState { return h.count(c) }
 
-func (h *Hard) count(c Cluster) *hardState {
+func (h *hardEvaluator) count(c Cluster) *hardState {
 	s := &hardState{hard: h, cluster: c, slots: c.Len()}
 	if h.Skip() {
 		return s
@@ -210,7 +221,7 @@ func (col *hardColumn) findDomains() {
 }
 
 // addPlanned adds the domains of planned nodes.
-func (h *Hard) addPlanned(s *hardState) {
+func (h *hardEvaluator) addPlanned(s *hardState) {
 	var known []map[string]int32
 	for _, node := range h.planned {
 		if node == nil || !h.hasKeys(node.Labels) {

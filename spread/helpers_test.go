@@ -138,18 +138,18 @@ func requireNodes(pod *v1.Pod, key string, op v1.NodeSelectorOperator, values ..
 	return pod
 }
 
-func mustHard(t testing.TB, pod *v1.Pod, o Options) *Hard {
+func mustHard(t testing.TB, pod *v1.Pod, o Options) *hardEvaluator {
 	t.Helper()
-	h, err := CompileHard(pod, o)
+	h, err := compileHard(pod, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return h
 }
 
-func mustSoft(t testing.TB, pod *v1.Pod, o Options) *Soft {
+func mustSoft(t testing.TB, pod *v1.Pod, o Options) *softEvaluator {
 	t.Helper()
-	s, err := CompileSoft(pod, o)
+	s, err := compileSoft(pod, &o)
 	if err != nil {
 		t.Fatal(err)
 	}

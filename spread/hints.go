@@ -7,25 +7,25 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/same"
 )
 
-// Hint returns the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this plugin
+// Hint is that of [engine.HintOf].
+func (h *hardEvaluator) Hint(o Options) engine.Hint { return hint(o) }
+
+// hint returns the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this plugin
 // rejected (rules S9.1 to S9.7). old and new are both *v1.Pod or both *v1.Node, before and after the event; old is nil for
 // an addition and new for a deletion. The error says that a label selector cannot be converted, as in [CompileHard], or that the
 // objects are of another kind. The queue treats an error as true. The pod must not be nil.
-func Hint(o Options) func(pod *v1.Pod, old, new any) (bool, error) {
+func hint(o Options) engine.Hint {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
-		oldPod, oldIsPod := old.(*v1.Pod)
-		newPod, newIsPod := new.(*v1.Pod)
-		if (oldIsPod || old == nil) && (newIsPod || new == nil) && (oldPod != nil || newPod != nil) {
-			return podEvent(pod, oldPod, newPod, &o)
+		if before, after, ok := engine.EventOf[v1.Pod](old, new); ok {
+			return podEvent(pod, before, after, &o)
 		}
-		oldNode, oldIsNode := old.(*v1.Node)
-		newNode, newIsNode := new.(*v1.Node)
-		if (oldIsNode || old == nil) && (newIsNode || new == nil) && (oldNode != nil || newNode != nil) {
+		if before, after, ok := engine.EventOf[v1.Node](old, new); ok {
 			h, err := compileHard(pod, &o)
-			return err == nil && h.nodeEvent(oldNode, newNode), err
+			return err == nil && h.nodeEvent(before, after), err
 		}
 		return false, fmt.Errorf("topology spread hint: want two pods or two nodes, one of them may be nil: have %T and %T", old, new)
 	}
@@ -56,13 +56,13 @@ func podEvent(pod, old, new *v1.Pod, o *Options) (bool, error) {
 	return h.selectors.matches(old.Labels) != h.selectors.matches(new.Labels), nil
 }
 
-func (h *Hard) honoursTaints() bool {
+func (h *hardEvaluator) honoursTaints() bool {
 	return slices.ContainsFunc(h.constraints, func(c constraint) bool { return c.honours&excludedByTaints != 0 })
 }
 
 // nodeEvent is the hint for a node. An update helps when only one of old and new node has all topology keys, or when both
 // have them and a topology value or a taint changed. An addition or deletion helps when the node has all keys.
-func (h *Hard) nodeEvent(old, new *v1.Node) bool {
+func (h *hardEvaluator) nodeEvent(old, new *v1.Node) bool {
 	if old == nil {
 		return h.hasKeys(new.Labels)
 	}

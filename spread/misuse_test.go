@@ -21,14 +21,14 @@ func TestMisuse(t *testing.T) {
 		"CompileHard":      CompileHard,
 		"CompileSoft":      CompileSoft,
 		"Hint":             Hint,
-		"Normalize":        Normalize,
+		"Normalize":        new(softState).Normalize,
 		"OwnerSelector":    OwnerSelector,
 		"Scores":           Scores,
 		"ValidateDefaults": ValidateDefaults,
 		"hint":             Hint(Options{}),
 		"Hard":             func() *hardState { return mustHard(t, pod, Options{}).count(world()) },
 		"Soft": func() *softState {
-			e, err := CompileSoft(pod, Options{})
+			e, err := compileSoft(pod, &Options{})
 			require.NoError(t, err)
 			return e.count(world())
 		},
@@ -85,7 +85,7 @@ func TestExtremes(t *testing.T) {
 		require.Equal(t, skew == math.MaxInt32, len(slots) == maxPlaced)
 		require.Equal(t, skew != math.MaxInt32, proven, "room for more than the bound says nothing about n")
 	}
-	require.EqualValues(t, 100, Normalize(5, math.MinInt64, math.MinInt64))
+	require.EqualValues(t, 100, new(softState).Normalize(5, math.MinInt64, math.MinInt64))
 }
 
 // The program of the package comment compiles and runs: it stands in the examples.

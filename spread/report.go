@@ -108,18 +108,15 @@ func (s *hardState) Report() []Report {
 	return out
 }
 
-// Report returns what [HardState.Report] would return if the ScheduleAnyway constraints were DoNotSchedule. Room is how many
-// pods a domain takes before its skew is larger than maxSkew; the score does not forbid more. For the system defaults a
-// node counts for each constraint whose key it has. Every call counts the cluster.
-func (p *Soft) Report(c Cluster) []Report {
+func (p *softEvaluator) Report(c Cluster) []Report {
 	if p.requireAll {
-		return (&Hard{p.evaluator}).Count(c).Report()
+		return (&hardEvaluator{p.evaluator}).Count(c).Report()
 	}
 	var out []Report
 	for k := range p.constraints {
 		one := p.evaluator
 		one.constraints = p.constraints[k : k+1]
-		out = append(out, (&Hard{one}).Count(c).Report()...)
+		out = append(out, (&hardEvaluator{one}).Count(c).Report()...)
 	}
 	return out
 }

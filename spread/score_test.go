@@ -145,11 +145,11 @@ func TestSkippedScore(t *testing.T) {
 }
 
 func TestNormalize(t *testing.T) {
-	assert.Equal(t, int64(100), Normalize(5, 5, 9))
-	assert.Equal(t, int64(55), Normalize(9, 5, 9), "the worst node gets 100*lo/hi")
-	assert.Equal(t, int64(0), Normalize(9, 0, 9))
-	assert.Equal(t, int64(100), Normalize(0, 0, 0))
-	assert.Equal(t, int64(100), Normalize(-3, -3, -1), "the largest starts at 0")
+	assert.Equal(t, int64(100), new(softState).Normalize(5, 5, 9))
+	assert.Equal(t, int64(55), new(softState).Normalize(9, 5, 9), "the worst node gets 100*lo/hi")
+	assert.Equal(t, int64(0), new(softState).Normalize(9, 0, 9))
+	assert.Equal(t, int64(100), new(softState).Normalize(0, 0, 0))
+	assert.Equal(t, int64(100), new(softState).Normalize(-3, -3, -1), "the largest starts at 0")
 }
 
 // TestLackingNodeIsTheEmptyDomain: for system defaults a missing label reads as "". A node with an empty label therefore

@@ -10,8 +10,25 @@ import (
 )
 
 // Soft is the score: a pod's constraints with whenUnsatisfiable ScheduleAnyway, compiled for many clusters. It is immutable
-// and safe for concurrent use. The zero value gives every node 0.
-type Soft struct {
+// and safe for concurrent use.
+type Soft interface {
+	// Skip reports whether the plugin skips the pod: the pod has no such constraints.
+	Skip() bool
+	// Defaulted reports whether the constraints are the profile's and not the pod's.
+	Defaulted() bool
+	// Counts reports whether a constraint counts a running pod: not a pod of another namespace, nor a pod that is being deleted.
+	Counts(pod *v1.Pod) bool
+	// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of [Cluster], otherwise O(nodes
+	// x keys + pods x selectors).
+	Count(c Cluster) SoftState
+	// Report returns what [HardState.Report] would return if the ScheduleAnyway constraints were DoNotSchedule. Room is how many
+	// pods a domain takes before its skew is larger than maxSkew; the score does not forbid more. For the system defaults a
+	// node counts for each constraint whose key it has. Every call counts the cluster.
+	Report(c Cluster) []Report
+}
+
+// softEvaluator is a Soft. The zero value gives every node 0.
+type softEvaluator struct {
 	evaluator
 	requireAll bool // nodes that lack a key are ignored
 }
@@ -26,12 +43,20 @@ type Soft struct {
 // afterwards. A nil pod panics.
 //
 // Rule: documentation, "Pod Topology Spread Constraints" (whenUnsatisfiable: ScheduleAnyway). O(constraints).
-func CompileSoft(pod *v1.Pod, o Options) (*Soft, error) {
-	e, err := compile(pod, v1.ScheduleAnyway, &o)
+func CompileSoft(pod *v1.Pod, o Options) (Soft, error) {
+	p, err := compileSoft(pod, &o)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func compileSoft(pod *v1.Pod, o *Options) (*softEvaluator, error) {
+	e, err := compile(pod, v1.ScheduleAnyway, o)
 	if err != nil {
 		return nil, fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err)
 	}
-	return &Soft{e, len(pod.Spec.TopologySpreadConstraints) > 0 || !o.Defaults.system()}, nil
+	return &softEvaluator{e, len(pod.Spec.TopologySpreadConstraints) > 0 || !o.Defaults.system()}, nil
 }
 
 // SoftState has the number of matching pods in every domain, and for the hostname on every node, for the constraints of a
@@ -52,11 +77,15 @@ type SoftState interface {
 	// matching pods in its domain (for the hostname: on the node) * weight + maxSkew - 1, in floating point, rounded half away
 	// from zero. Smaller is better. An ignored node has 0. O(constraints), no allocation.
 	Raw(i int) int64
+	// Normalize returns the normalized score, 0 to 100, of a node that is not ignored (rule S4.6): 100 * (hi + lo - raw) / hi
+	// in integers, and 100 when hi is 0 or less. lo and hi are the smallest and largest raw score of the feasible nodes that
+	// are not ignored. The best node gets 100; the worst node gets 0 only when lo is 0.
+	Normalize(raw, lo, hi int64) int64
 }
 
 type softState struct {
 	counting
-	soft    *Soft
+	soft    *softEvaluator
 	cluster Cluster
 	cols    []softColumn
 	ignores bool // a slot that lacks a key is ignored
@@ -78,11 +107,9 @@ type softColumn struct {
 	weight float64
 }
 
-// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of [Cluster], otherwise O(nodes
-// x keys + pods x selectors).
-func (p *Soft) Count(c Cluster) SoftState { return p.count(c) }
+func (p *softEvaluator) Count(c Cluster) SoftState { return p.count(c) }
 
-func (p *Soft) count(c Cluster) *softState {
+func (p *softEvaluator) count(c Cluster) *softState {
 	s := &softState{soft: p, cluster: c}
 	if p.Skip() {
 		return s
@@ -112,7 +139,7 @@ func (p *Soft) count(c Cluster) *softState {
 
 // giveLackingDomain puts the nodes without the key, which system defaults do not ignore, into the domain of the value "",
 // because a missing label reads as "".
-func (p *Soft) giveLackingDomain(c Cluster, k int, col *softColumn) {
+func (p *softEvaluator) giveLackingDomain(c Cluster, k int, col *softColumn) {
 	var into []int32
 	for i, d := range col.ids {
 		if d >= 0 || c.Node(i) == nil {
@@ -136,7 +163,7 @@ func (p *Soft) giveLackingDomain(c Cluster, k int, col *softColumn) {
 }
 
 // emptyValue returns the domain of the label value "", or the next free domain.
-func (p *Soft) emptyValue(c Cluster, k int, col *column) int32 {
+func (p *softEvaluator) emptyValue(c Cluster, k int, col *column) int32 {
 	known := make([]bool, col.domains)
 	for i, d := range col.ids {
 		if d >= 0 && !known[d] {
@@ -277,10 +304,7 @@ func (s *softState) Raw(i int) int64 {
 	return int64(math.Round(sum))
 }
 
-// Normalize returns the normalized score, 0 to 100, of a node that is not ignored (rule S4.6): 100 * (hi + lo - raw) / hi
-// in integers, and 100 when hi is 0 or less. lo and hi are the smallest and largest raw score of the feasible nodes that
-// are not ignored. The best node gets 100; the worst node gets 0 only when lo is 0.
-func Normalize(raw, lo, hi int64) int64 {
+func (s *softState) Normalize(raw, lo, hi int64) int64 {
 	if hi <= 0 {
 		return 100
 	}
@@ -302,7 +326,7 @@ func (s *softState) normalizeAll(slots []int, raw []int64) {
 		if s.Ignored(i) {
 			raw[j] = 0
 		} else {
-			raw[j] = Normalize(raw[j], lo, hi)
+			raw[j] = s.Normalize(raw[j], lo, hi)
 		}
 	}
 }
@@ -312,7 +336,7 @@ func (s *softState) normalizeAll(slots []int, raw []int64) {
 // O(nodes + pods). A nil pod or cluster panics.
 func Scores(pod *v1.Pod, c Cluster, feasible []int, o Options) ([]int64, error) {
 	o.askCluster(c)
-	p, err := CompileSoft(pod, o)
+	p, err := compileSoft(pod, &o)
 	if err != nil {
 		return nil, err
 	}

@@ -106,18 +106,3 @@ func ExampleMatches() {
 	// false
 	// true
 }
-
-// The taint of n5 rejected a pod. Which events make another attempt worthwhile?
-func ExampleOptions_WouldHelp() {
-	cluster, web := newNodes(), &v1.Pod{}
-	n1, n5 := cluster[0], cluster[4]
-	for _, event := range []struct{ old, new any }{{nil, n5}, {nil, n1}, {n5, n1}, {n1, n5}} {
-		help, err := taints.Options{}.WouldHelp(web, event.old, event.new)
-		fmt.Println(help, err)
-	}
-	// Output:
-	// false <nil>
-	// true <nil>
-	// true <nil>
-	// false <nil>
-}

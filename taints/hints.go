@@ -4,17 +4,22 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/engine"
 )
 
-// WouldHelp is the queueing hint of the filter TaintToleration. It reports whether an event could make a pod schedulable
+// Hint is that of [engine.HintOf].
+func (s *state) Hint(o Options) engine.Hint       { return o.wouldHelp }
+func (s *cordonState) Hint(o Options) engine.Hint { return o.cordonWouldHelp }
+
+// wouldHelp is the queueing hint of the filter TaintToleration. It reports whether an event could make a pod schedulable
 // that the filter rejected. old and new are *v1.Node or *v1.Pod; old is nil for an addition.
 //
 //   - Node added or updated: the pod tolerates its NoSchedule and NoExecute taints now and did not before.
 //   - Pod updated: it is this pod (equal UID).
 //
-// A deletion does not help. Any other type is an error; a queue treats an error as yes. The method value
-// Options{}.WouldHelp is a hint of package queue.
-func (o Options) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+// A deletion does not help. Any other type is an error; a queue treats an error as yes.
+func (o Options) wouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	e, err := readEvent(old, new)
 	if err != nil || e.gone {
 		return false, err
@@ -26,11 +31,11 @@ func (o Options) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return ev.Tolerates(e.newNode) && (e.oldNode == nil || !ev.Tolerates(e.oldNode)), nil
 }
 
-// CordonWouldHelp is the queueing hint of the filter NodeUnschedulable. Its arguments are those of WouldHelp.
+// cordonWouldHelp is the queueing hint of the filter NodeUnschedulable. Its arguments are those of wouldHelp.
 //
 //   - Node added: spec.unschedulable is not set. Node updated: spec.unschedulable was set and is not set any more.
 //   - Pod updated: it is this pod (equal UID), and it tolerates node.kubernetes.io/unschedulable:NoSchedule now.
-func (o Options) CordonWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+func (o Options) cordonWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	e, err := readEvent(old, new)
 	if err != nil || e.gone {
 		return false, err

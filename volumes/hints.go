@@ -9,10 +9,17 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// RestrictionsWouldHelp is the queueing hint of VolumeRestrictions. It reports whether an event could make a pod schedulable
+// Hint is that of [engine.HintOf].
+func (e *restrictionsFilter) Hint(engine.NoOptions) engine.Hint { return restrictionsWouldHelp }
+func (e *limitsFilter) Hint(engine.NoOptions) engine.Hint       { return limitsWouldHelp }
+func (e *bindingFilter) Hint(engine.NoOptions) engine.Hint      { return bindingWouldHelp }
+func (e *zoneFilter) Hint(engine.NoOptions) engine.Hint         { return zoneWouldHelp }
+
+// restrictionsWouldHelp is the queueing hint of VolumeRestrictions. It reports whether an event could make a pod schedulable
 // that the filter rejected. old is nil for an addition, and new is nil for a deletion. The hint is true for these events:
 //
 //   - A pod of the same namespace is deleted, and it has a claim of this pod or a disk that conflicts with one of this pod.
@@ -20,24 +27,24 @@ import (
 //   - A node is added or updated.
 //
 // An object of another type is an error. A queue treats an error as true.
-func RestrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
-	if before, after, ok := event[v1.Pod](old, new); ok {
+func restrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if before, after, ok := engine.EventOf[v1.Pod](old, new); ok {
 		if after != nil || before.Namespace != pod.Namespace {
 			return false, nil
 		}
 		shared := slices.ContainsFunc(claimNames(before), func(n string) bool { return slices.Contains(claimNames(pod), n) })
 		return shared || diskConflict(pod, before), nil
 	}
-	if _, after, ok := event[v1.PersistentVolumeClaim](old, new); ok {
+	if _, after, ok := engine.EventOf[v1.PersistentVolumeClaim](old, new); ok {
 		return after != nil && after.Namespace == pod.Namespace && slices.Contains(claimNames(pod), after.Name), nil
 	}
-	if _, after, ok := event[v1.Node](old, new); ok {
+	if _, after, ok := engine.EventOf[v1.Node](old, new); ok {
 		return after != nil, nil
 	}
 	return false, unexpected(old, new)
 }
 
-// LimitsWouldHelp is the queueing hint of NodeVolumeLimits. Arguments and errors are as in [RestrictionsWouldHelp]. The hint is
+// limitsWouldHelp is the queueing hint of NodeVolumeLimits. Arguments and errors are as in [restrictionsWouldHelp]. The hint is
 // true for these events:
 //
 //   - A CSINode is added, or updated with a larger limit of a driver. A driver without a limit counts as 0.
@@ -46,17 +53,17 @@ func RestrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 //     look at the owner of the claim.
 //   - A VolumeAttachment is deleted, and this pod has claims or a volume of that driver written into its spec. The hint
 //     fails when the pod has, before such a volume, a volume that its driver cannot know.
-func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
-	if before, after, ok := event[storagev1.CSINode](old, new); ok {
+func limitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if before, after, ok := engine.EventOf[storagev1.CSINode](old, new); ok {
 		return after != nil && (before == nil || limitGrew(before, after)), nil
 	}
-	if before, after, ok := event[v1.Pod](old, new); ok {
+	if before, after, ok := engine.EventOf[v1.Pod](old, new); ok {
 		return after == nil && podinfo.Placed(before) && attaches(before), nil
 	}
-	if _, after, ok := event[v1.PersistentVolumeClaim](old, new); ok {
+	if _, after, ok := engine.EventOf[v1.PersistentVolumeClaim](old, new); ok {
 		return after != nil && usesClaim(pod, after), nil
 	}
-	if before, after, ok := event[storagev1.VolumeAttachment](old, new); ok {
+	if before, after, ok := engine.EventOf[storagev1.VolumeAttachment](old, new); ok {
 		if after != nil {
 			return false, nil
 		}
@@ -65,7 +72,7 @@ func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return false, unexpected(old, new)
 }
 
-// BindingWouldHelp is the queueing hint of VolumeBinding. Arguments and errors are as in [RestrictionsWouldHelp]. The hint is
+// bindingWouldHelp is the queueing hint of VolumeBinding. Arguments and errors are as in [restrictionsWouldHelp]. The hint is
 // true for these events:
 //
 //   - A node or PersistentVolume is added or updated.
@@ -75,49 +82,49 @@ func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 //   - A CSINode is added, or updated with another annotation of migrated plugins.
 //   - A CSIDriver is updated and no longer publishes capacity, and this pod has a volume of the driver written into its spec.
 //   - A CSIStorageCapacity is added, or updated with room for a larger volume.
-func BindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
-	if _, after, ok := event[v1.Node](old, new); ok {
+func bindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if _, after, ok := engine.EventOf[v1.Node](old, new); ok {
 		return after != nil, nil
 	}
-	if _, after, ok := event[v1.PersistentVolume](old, new); ok {
+	if _, after, ok := engine.EventOf[v1.PersistentVolume](old, new); ok {
 		return after != nil, nil
 	}
-	if _, after, ok := event[v1.PersistentVolumeClaim](old, new); ok {
+	if _, after, ok := engine.EventOf[v1.PersistentVolumeClaim](old, new); ok {
 		return after != nil && usesClaim(pod, after), nil
 	}
-	if before, after, ok := event[storagev1.StorageClass](old, new); ok {
+	if before, after, ok := engine.EventOf[storagev1.StorageClass](old, new); ok {
 		return after != nil && (before == nil || !apiequality.Semantic.DeepEqual(before.AllowedTopologies, after.AllowedTopologies)), nil
 	}
-	if before, after, ok := event[storagev1.CSINode](old, new); ok {
+	if before, after, ok := engine.EventOf[storagev1.CSINode](old, new); ok {
 		return after != nil && (before == nil || before.Annotations[v1.MigratedPluginsAnnotationKey] != after.Annotations[v1.MigratedPluginsAnnotationKey]), nil
 	}
-	if before, after, ok := event[storagev1.CSIDriver](old, new); ok {
+	if before, after, ok := engine.EventOf[storagev1.CSIDriver](old, new); ok {
 		return before != nil && after != nil && publishes(before) && !publishes(after) && hasCSI(pod, after.Name), nil
 	}
-	if before, after, ok := event[storagev1.CSIStorageCapacity](old, new); ok {
+	if before, after, ok := engine.EventOf[storagev1.CSIStorageCapacity](old, new); ok {
 		return after != nil && (before == nil || isMore(largest(before), largest(after))), nil
 	}
 	return false, unexpected(old, new)
 }
 
-// ZoneWouldHelp is the queueing hint of VolumeZone. Arguments and errors are as in [RestrictionsWouldHelp]. The hint is true for
+// zoneWouldHelp is the queueing hint of VolumeZone. Arguments and errors are as in [restrictionsWouldHelp]. The hint is true for
 // these events:
 //
 //   - A node is added or updated.
 //   - A PersistentVolume is added, or updated with other zones or regions in its labels.
 //   - A claim is added or updated that this pod mounts by name.
 //   - A StorageClass is added or updated that waits for the first consumer.
-func ZoneWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
-	if _, after, ok := event[v1.Node](old, new); ok {
+func zoneWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if _, after, ok := engine.EventOf[v1.Node](old, new); ok {
 		return after != nil, nil
 	}
-	if before, after, ok := event[v1.PersistentVolume](old, new); ok {
+	if before, after, ok := engine.EventOf[v1.PersistentVolume](old, new); ok {
 		return after != nil && (before == nil || zonesDiffer(before, after)), nil
 	}
-	if _, after, ok := event[v1.PersistentVolumeClaim](old, new); ok {
+	if _, after, ok := engine.EventOf[v1.PersistentVolumeClaim](old, new); ok {
 		return after != nil && after.Namespace == pod.Namespace && slices.Contains(claimNames(pod), after.Name), nil
 	}
-	if _, after, ok := event[storagev1.StorageClass](old, new); ok {
+	if _, after, ok := engine.EventOf[storagev1.StorageClass](old, new); ok {
 		return after != nil && after.VolumeBindingMode != nil && *after.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer, nil
 	}
 	return false, unexpected(old, new)
@@ -225,17 +232,6 @@ func mayAttach(pod *v1.Pod, driver string) (bool, error) {
 
 func hasCSI(pod *v1.Pod, driver string) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.CSI != nil && v.CSI.Driver == driver })
-}
-
-// event returns the two objects of an event about a T. An absent object is nil. event returns false for an event about
-// another type.
-func event[T any](old, new any) (before, after *T, ok bool) {
-	before, wasT := old.(*T)
-	after, isT := new.(*T)
-	if (old != nil && !wasT) || (new != nil && !isT) {
-		return nil, nil, false
-	}
-	return before, after, before != nil || after != nil
 }
 
 func unexpected(old, new any) error {

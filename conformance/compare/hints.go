@@ -13,17 +13,13 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/conformance/registration"
 	"github.com/podberth/podberth/conformance/trial"
-	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
-	"github.com/podberth/podberth/taints"
-	"github.com/podberth/podberth/volumes"
 )
 
 // hint returns podberth's hint of a plugin, with the arguments of the side's profile.
@@ -43,35 +39,35 @@ func queueHint(plugin string) queue.Hint {
 	panic("package queue has no hint of " + plugin)
 }
 
+// ofPlugin returns podberth's hint of a filter, with the arguments of the side's profile, or those of the default profile where the profile
+// leaves the filter out.
+func ofPlugin(name string) hint {
+	return func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
+		p := s.Profile.Filter(name)
+		if p == nil {
+			p = linked.Filter(name)
+		}
+		return p.Hint(w.Snapshot)(pod, old, new)
+	}
+}
+
 // hints are podberth's queueing hints by plugin.
 var hints = map[string]hint{
-	"NodeName":             plain(filter.NodeNameWouldHelp),
-	"NodePorts":            plain(filter.PortsWouldHelp),
-	"VolumeRestrictions":   plain(volumes.RestrictionsWouldHelp),
-	"NodeVolumeLimits":     plain(volumes.LimitsWouldHelp),
-	"VolumeBinding":        plain(volumes.BindingWouldHelp),
-	"VolumeZone":           plain(volumes.ZoneWouldHelp),
 	"DefaultPreemption":    plain(queueHint("DefaultPreemption")),
+	"InterPodAffinity":     ofPlugin("InterPodAffinity"),
+	"NodeAffinity":         ofPlugin("NodeAffinity"),
+	"NodeDeclaredFeatures": ofPlugin("NodeDeclaredFeatures"),
+	"NodeName":             ofPlugin("NodeName"),
+	"NodePorts":            ofPlugin("NodePorts"),
+	"NodeResourcesFit":     ofPlugin("NodeResourcesFit"),
+	"NodeUnschedulable":    ofPlugin("NodeUnschedulable"),
+	"NodeVolumeLimits":     ofPlugin("NodeVolumeLimits"),
+	"PodTopologySpread":    ofPlugin("PodTopologySpread"),
 	"SchedulingGates":      plain(queueHint("SchedulingGates")),
-	"NodeDeclaredFeatures": plain(filter.FeaturesWouldHelp),
-	"NodeUnschedulable": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		return argsOf[taints.Options](s, "NodeUnschedulable").CordonWouldHelp(pod, old, new)
-	},
-	"TaintToleration": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		return argsOf[taints.Options](s, "TaintToleration").WouldHelp(pod, old, new)
-	},
-	"NodeResourcesFit": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		return filter.FitHint(argsOf[placement.FitOptions](s, "NodeResourcesFit").Fit)(pod, deviceClass(old), deviceClass(new))
-	},
-	"PodTopologySpread": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
-		return s.Profile.Filter("PodTopologySpread").Hint(w.Snapshot)(pod, old, new)
-	},
-	"NodeAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		return argsOf[affinity.NodeOptions](s, "NodeAffinity").WouldHelp(pod, old, new)
-	},
-	"InterPodAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		return argsOf[affinity.PodOptions](s, "InterPodAffinity").WouldHelp(pod, old, new)
-	},
+	"TaintToleration":      ofPlugin("TaintToleration"),
+	"VolumeBinding":        ofPlugin("VolumeBinding"),
+	"VolumeRestrictions":   ofPlugin("VolumeRestrictions"),
+	"VolumeZone":           ofPlugin("VolumeZone"),
 }
 
 // notCompared are the plugins whose hints are not compared here, and why.
@@ -93,29 +89,7 @@ func oneAnswer(plugin string) (fwk.QueueingHint, bool) {
 	return 0, false
 }
 
-// argsOf returns the arguments of a filter of podberth's profile, those of the default profile where the profile leaves the filter out.
-func argsOf[A any](s *Side, name string) A {
-	p := s.Profile.Filter(name)
-	if p == nil {
-		p = linked.Filter(name)
-	}
-	return p.Args.(A)
-}
-
 var linked = placement.PluginArgs{Release: trial.Linked}.Profile()
-
-// deviceClass is the object in the form that the hint reads if it is a device class.
-func deviceClass(o any) any {
-	class, ok := o.(*resourcev1.DeviceClass)
-	if !ok {
-		return o
-	}
-	out := &filter.DeviceClass{Name: class.Name}
-	if n := class.Spec.ExtendedResourceName; n != nil {
-		out.ExtendedResourceName = v1.ResourceName(*n)
-	}
-	return out
-}
 
 // incoming returns what kube-scheduler calls a change.
 func incoming(e gen.Event) []fwk.ClusterEvent {

@@ -10,7 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/hints"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
 )
@@ -38,7 +38,7 @@ func TestDeletedClaim(t *testing.T) {
 	require.Equal(t, 2, seen)
 	claim := &resourcev1.ResourceClaim{}
 	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: "x"}}}}
-	helps, err := devices.ClaimHint(nil, release.V1_36)(&v1.Pod{}, claim, nil)
+	helps, err := hints.Claim(nil, release.V1_36)(&v1.Pod{}, claim, nil)
 	require.NoError(t, err)
 	require.False(t, helps)
 }

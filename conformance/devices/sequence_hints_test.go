@@ -9,7 +9,7 @@ import (
 
 	"github.com/podberth/podberth/conformance/registration"
 	"github.com/podberth/podberth/conformance/trial"
-	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/hints"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
 )
@@ -38,7 +38,7 @@ func (q *sequence) claimHint(pod *v1.Pod, c change) {
 	if c.new != nil {
 		new = c.new
 	}
-	q.hint("claim hint", fwk.ResourceClaim, devices.ClaimHint(q, trial.Linked), pod, old, new)
+	q.hint("claim hint", fwk.ResourceClaim, hints.Claim(q, trial.Linked), pod, old, new)
 }
 
 // podHints compares the hints for updates of the waiting pod and of another pod.
@@ -48,7 +48,7 @@ func (q *sequence) podHints(pod *v1.Pod) {
 	other := pod.DeepCopy()
 	other.UID = "another"
 	for _, after := range []*v1.Pod{pod, other, before} {
-		q.hint("pod hint", fwk.Pod, devices.PodHint(q), pod, before, after)
+		q.hint("pod hint", fwk.Pod, hints.Pod(q), pod, before, after)
 	}
 }
 

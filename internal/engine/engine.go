@@ -130,3 +130,16 @@ type (
 		RawOf(i int, alloc, used resources.Vector) int64
 	}
 )
+
+// Constraints is what a plan asks of the constraints of a pod that package spread compiled.
+type Constraints interface {
+	// AppendKey appends bytes that are equal for two evaluators of one action exactly when namespace, constraints, merged selectors and
+	// self-match are equal. When the keys, nodeSelector, node affinity, tolerations and Options of two pods are equal, their evaluators
+	// and states give equal answers.
+	AppendKey(dst []byte) []byte
+	// Keys appends the topology keys in the order of the constraints, each once.
+	Keys(dst []string) []string
+	// Reads appends what the evaluator reads of a node: "label:KEY" of each topology key, and what the inclusion policies need
+	// ("label:KEY", "name", "taints").
+	Reads(dst []string) []string
+}

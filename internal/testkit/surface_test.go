@@ -22,9 +22,9 @@ type surface struct {
 // largest has the names that each package may export. A change that needs more raises the row, and CHANGELOG.md says why.
 var largest = map[string]int{
 	"admission":              43,
-	"affinity":               26,
+	"affinity":               20,
 	"cluster":                61,
-	"devices":                72,
+	"devices":                70,
 	"devices/tracker":        30,
 	"diagnose":               72,
 	"diagnose/lint":          10,
@@ -33,7 +33,7 @@ var largest = map[string]int{
 	"eviction/disruption":    54,
 	"eviction/pressure":      48,
 	"eviction/taint":         38,
-	"filter":                 66,
+	"filter":                 59,
 	"history":                17,
 	"overhead":               21,
 	"overhead/kubelet":       11,
@@ -56,17 +56,17 @@ var largest = map[string]int{
 	"release":                22,
 	"release/plugins":        32,
 	"resources":              33,
-	"score":                  38,
-	"spread":                 30,
-	"taints":                 24,
+	"score":                  32,
+	"spread":                 25,
+	"taints":                 22,
 	"taints/edit":            11,
-	"volumes":                39,
+	"volumes":                35,
 	"volumes/tracker":        11,
 }
 
 // first is how many names the packages export that stood there when they were first counted, or stand in the place of one: a part of a package
 // that got a package of its own counts too. It only falls. The names that came later are in testdata/later-names.txt.
-const first = 1036
+const first = 1004
 
 // No package exports more names than its row allows, and every package has a row. The fields are shown, not bounded.
 func TestSurface(t *testing.T) {

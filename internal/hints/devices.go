@@ -1,4 +1,6 @@
-package devices
+// Package hints has the queueing hints of DynamicResources. Package placement gives them to its plugin, and callers find them there
+// (Plugin.Hint).
+package hints
 
 import (
 	"fmt"
@@ -7,10 +9,12 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/release"
 )
 
-// ClaimHint is the queueing hint for ResourceClaim events (rule U8.15) of a release. old and new are *resourcev1.ResourceClaim; old is
+// Claim is the queueing hint for ResourceClaim events (rule U8.15) of a release. old and new are *resourcev1.ResourceClaim; old is
 // nil for an addition, new for a deletion. The first line that holds decides:
 //
 //  1. The claim was deleted: whether it had an allocation in v1.37, false up to v1.36, whose queue never asks (rule L7.16).
@@ -22,7 +26,7 @@ import (
 //  7. Otherwise: true.
 //
 // The waiting pod and objects must not be nil. Objects of another type than ResourceClaim are an error.
-func ClaimHint(objects Objects, v release.Version) func(pod *v1.Pod, old, new any) (bool, error) {
+func Claim(objects devices.Objects, v release.Version) engine.Hint {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		before, after, err := pair[resourcev1.ResourceClaim](old, new)
 		if err != nil {
@@ -31,7 +35,7 @@ func ClaimHint(objects Objects, v release.Version) func(pod *v1.Pod, old, new an
 		if after == nil {
 			return freesDevices(v, before), nil
 		}
-		claims, err := PodClaims(pod, objects)
+		claims, err := devices.PodClaims(pod, objects)
 		switch {
 		case err != nil:
 			return false, nil // whatever the event is, the pod still waits for a claim
@@ -52,24 +56,23 @@ func ClaimHint(objects Objects, v release.Version) func(pod *v1.Pod, old, new an
 	}
 }
 
-// PodHint is the queueing hint for [Pod] events. It returns true when the event is an update of the waiting pod itself and
+// Pod is the queueing hint for events of pods. It returns true when the event is an update of the waiting pod itself and
 // all claims of the pod exist. The waiting pod and objects must not be nil. Objects of another type than Pod are an error.
-func PodHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
+func Pod(objects devices.Objects) engine.Hint {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		_, after, err := pair[v1.Pod](old, new)
 		if after == nil || after.UID != pod.UID {
 			return false, err
 		}
-		_, err = PodClaims(after, objects)
+		_, err = devices.PodClaims(after, objects)
 		return err == nil, nil
 	}
 }
 
 // pair converts the objects of an event to their type.
 func pair[T any](old, new any) (before, after *T, err error) {
-	before, wasOld := old.(*T)
-	after, isNew := new.(*T)
-	if old != nil && !wasOld || new != nil && !isNew {
+	before, after, ok := engine.Typed[T](old, new)
+	if !ok {
 		return nil, nil, fmt.Errorf("unexpected objects: %T and %T, expected %T", old, new, before)
 	}
 	return before, after, nil

@@ -1,0 +1,4 @@
+package spread
+
+// Hint is the hint, for the tests.
+var Hint = hint
