@@ -218,6 +218,9 @@ func TestEmpty(t *testing.T) {
 	for _, list := range []string{"zones", "pools", "nodes", "verdicts", "name", "node", "state", "ask"} {
 		require.Contains(t, text, `"`+list+`":[]`, "the script reads its length")
 	}
+	p := New("", nil, []*v1.Pod{podOf("web", "", "1")})
+	p.Explain("default/web", VerdictOf(nil, explain.Answer{}, nil))
+	require.Contains(t, written(t, p), `"scorers":[]`, "the script reads its length")
 	require.Empty(t, m.Nodes)
 	require.Equal(t, -1, m.Selected)
 	require.ErrorIs(t, New("", nil, nil).Write(broken{}), errBroken)

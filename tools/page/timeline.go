@@ -81,7 +81,7 @@ type span struct {
 // in returns the timeline with the nodes and pods of a page: the lanes in the order in which something begins there, nodes before
 // pods.
 func (t *Timeline) in(nodes, pods map[string]int) *timeline {
-	out := &timeline{Title: t.Title, Steps: t.Steps, End: float64(t.Steps), Lanes: []lane{}}
+	out := &timeline{Title: t.Title, Steps: t.Steps, End: float64(t.Steps)}
 	unit := float64(time.Millisecond)
 	if t.Steps > 0 {
 		unit = 1

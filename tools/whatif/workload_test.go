@@ -150,6 +150,11 @@ func TestRefusedGrowth(t *testing.T) {
 	a := answered(t, text, "-scale=replicaset/shop/web=4", "-n=shop")
 	require.Len(t, a.Placed, 1)
 	require.Len(t, a.Refused, 2)
+	var out, errs bytes.Buffer
+	require.Zero(t, Run(t.Context(), []string{"-f=-", "-scale=replicaset/shop/web=4"}, strings.NewReader(text), &out, &errs), errs.String())
+	for _, r := range a.Refused {
+		require.Contains(t, out.String(), r.Pod+" ")
+	}
 	require.Empty(t, answered(t, text, "-scale=replicaset/shop/web=4", "-n=other").Refused)
 	for _, r := range a.Refused {
 		require.True(t, strings.HasPrefix(r.Pod, "shop/web-"), r.Pod)
