@@ -101,3 +101,16 @@ func TestAdmission(t *testing.T) {
 		}
 	})
 }
+
+// A quota without a status counts the pods that are there at the beginning, which is the latest time of the input: not one whose grace period is over.
+func TestQuotaAtTheBeginning(t *testing.T) {
+	input := func(later string) string {
+		return nodeYAML("n1", "4", "") + "---\n{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: default}, spec: {hard: {pods: 1}}}\n" +
+			"---\n{apiVersion: v1, kind: Pod, metadata: {name: leaves, deletionTimestamp: '2026-01-01T00:00:30Z', deletionGracePeriodSeconds: 30}, spec: {nodeName: n1, containers: [{name: c, image: i}]}, status: {phase: Running}}\n" +
+			"---\n{apiVersion: v1, kind: Pod, metadata: {name: new, creationTimestamp: '" + later + "'}, spec: {containers: [{name: c, image: i}]}}\n"
+	}
+	for later, admitted := range map[string]bool{"2026-01-01T00:00:10Z": false, "2026-01-01T01:00:00Z": true} {
+		_, out, errs := simulate(t, input(later), "-f", "-", "-admit", "-o", "json")
+		require.Equal(t, !admitted, strings.Contains(out+errs, "exceeded quota: q"), "%s %s %s", later, out, errs)
+	}
+}

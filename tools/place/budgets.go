@@ -123,6 +123,6 @@ func observed(p *v1.Pod) *v1.Pod {
 		return p
 	}
 	c := *p
-	c.Status.Conditions = append(slices.Clone(p.Status.Conditions), v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
+	c.Status.Conditions = slices.Concat(p.Status.Conditions, []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}})
 	return &c
 }
