@@ -171,11 +171,7 @@ func (c Change) Text() string {
 	case LeaveOut:
 		fmt.Fprintf(&b, "%s: leave %s out (%s: %s NotIn [%s])", object, c.From, strings.TrimSuffix(c.Path, ".requiredDuringSchedulingIgnoredDuringExecution"), v1.LabelHostname, c.To)
 	case Label:
-		if c.To == "" {
-			fmt.Fprintf(&b, "%s: remove the label %s", c.Object, c.From)
-		} else {
-			fmt.Fprintf(&b, "%s: label %s", c.Object, c.To)
-		}
+		b.WriteString(c.labelling())
 	case AddNode:
 		b.WriteString(c.adding([]string{c.From}))
 	case Policy:

@@ -45,6 +45,7 @@ func (d *diagnosis) nodeChanges(slot, alike int) []*Change {
 		}
 	}
 	for _, key := range topologyKeys(d.pod) {
+		x.truth(key)
 		if _, has := x.node.Labels[key]; !has {
 			for _, value := range d.values(key, 2) {
 				x.label(key, value)
@@ -226,7 +227,11 @@ func (d *diagnosis) shapes(most int) []*Change {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(d.rank[a[0]], d.rank[b[0]]))
 	})
 	closed := len(lists) > 0 && !open(lists[0][0]) && !d.mayTolerate()
-	large := d.tooLarge(lists)
+	ofDomain := slices.DeleteFunc(slices.Clone(lists), func(list []int) bool { return !wanted(list[0]) })
+	if len(ofDomain) == 0 {
+		ofDomain = lists
+	}
+	large := d.tooLarge(ofDomain) // where a rule wants the pod, nodes elsewhere do not help
 	var out []*Change
 	for k, list := range lists[:min(most, len(lists))] {
 		like := d.base.Node(list[0])

@@ -45,6 +45,8 @@ func (d *diagnosis) outside() (out []Change) {
 		add(d.understated())
 	case causeAttachments:
 		add(d.attachesMore())
+	case causeTopologyKey, causeSpread, causeEmptyDomain, causeAffinity:
+		add(d.realPlaces())
 	case causeNotOffered:
 		add(d.plugin())
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
@@ -67,6 +68,9 @@ func (d *diagnosis) placed() (out []Change) {
 				must.Do(s.Set(again))
 			}})
 		}
+		if c, ok := d.replicated(claim, pv); ok {
+			out = append(out, c)
+		}
 		if len(d.cause.Nodes) == 0 {
 			continue
 		}
@@ -78,6 +82,32 @@ func (d *diagnosis) placed() (out []Change) {
 		}})
 	}
 	return out
+}
+
+// replicated is the end of a claim of one of several pods of a StatefulSet whose place is gone: its controller makes the claim and the pod again, and
+// what was on the volume is lost. It is never the first remedy.
+func (d *diagnosis) replicated(name string, pv *v1.PersistentVolume) (c Change, ok bool) {
+	claim, there := cluster.List[*v1.PersistentVolumeClaim](d.base).Get(d.pod.Namespace, name)
+	if !there || d.owner.kind != "StatefulSet" || len(d.crew.running) == 0 || !strings.HasSuffix(name, "-"+d.pod.Name) || claim.Spec.StorageClassName == nil {
+		return c, false
+	}
+	class, there := cluster.List[*storagev1.StorageClass](d.base).Get("", *claim.Spec.StorageClassName)
+	if !there || class.Provisioner == noProvisioner {
+		return c, false
+	}
+	return Change{Kind: SetClass, Object: "PersistentVolumeClaim " + d.pod.Namespace + "/" + name, Path: "spec.volumeName", From: pv.Name,
+		To: fmt.Sprintf("delete it and %s once, and %s makes both again, if the others have the data", podinfo.Name(d.pod), d.owner), Note: "loses what is on " + pv.Name, make: func(s *cluster.Snapshot, _ *Change) {
+			fresh := claim.DeepCopy()
+			fresh.Spec.VolumeName, fresh.Status = "", v1.PersistentVolumeClaimStatus{Phase: v1.ClaimPending}
+			for _, done := range []string{"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller", "volume.kubernetes.io/selected-node"} {
+				delete(fresh.Annotations, done)
+			}
+			if waits(class) {
+				must.Do(s.Set(fresh))
+			} else {
+				bind(s, fresh, class)
+			}
+		}}, true
 }
 
 // anyNode reports whether a node of the cluster is one of some.

@@ -15,6 +15,7 @@ import (
 var ranks = map[string][]Kind{
 	causeAffinity:     {Mend, Recover, MovePods, AddNode, Label}, // a preference gives up what the pod wants
 	causeAntiAffinity: {Mend, Strategy, Policy, AddNode, Scale, Prefer},
+	causeTopologyKey:  {Mend, Label},
 	causeDaemon:       {Priority, MovePods, LeaveOut},
 	causeEmptyDomain:  {Mend, HonorTaints, LowerMinDomains, AddNode, RaiseMaxSkew}, // a preference is last
 	causeSpread:       {Mend, LowerMinDomains, HonorTaints, Policy, Strategy, AddNode, RaiseMaxSkew},

@@ -36,6 +36,9 @@ var harms = []*regexp.Regexp{
 	regexp.MustCompile(`(CSINode|CSIStorageCapacity|ResourceSlice) \S+: `),
 }
 
+// factSet is a fact that gets a value. It is the true one where the node says it elsewhere, or where a person must know it.
+var factSet = regexp.MustCompile(`set ` + factLabels + `\S* of \S+ to (its real |\S+, as its )?`)
+
 // touches reports whether a line tolerates or removes a taint with a key.
 func touches(line, key string) bool {
 	for rest := line; ; {
@@ -114,6 +117,11 @@ func harmsOf(v any, key string) (out []string) {
 }
 
 func harmful(line string) bool {
+	for _, m := range factSet.FindAllStringSubmatch(line, -1) {
+		if m[len(m)-1] == "" {
+			return true
+		}
+	}
 	return slices.ContainsFunc(harms, func(r *regexp.Regexp) bool { return r.MatchString(line) }) ||
 		slices.ContainsFunc(AgentTaints, func(key string) bool { return touches(line, key) })
 }

@@ -31,6 +31,7 @@ func TestHarms(t *testing.T) {
 	}
 	for line, want := range map[string]int{
 		"Do: Node n1: label topology.kubernetes.io/zone=a": 1, "Do: Node n1: label disk=ssd: then it goes to n1": 0, "Do: Node n1: remove the label disk=hdd": 1,
+		"Do: set topology.kubernetes.io/zone of n1 to a": 1, "Do: set topology.kubernetes.io/zone of n1 to its real zone": 0, "Do: set topology.kubernetes.io/zone of n1 to a, as its spec.providerID says": 0,
 		"Do: kubectl drain n1 --grace-period=0": 1, "  remedy: drain with --disable-eviction": 1, "kubectl drain --grace-period=0 -- n1": 0, "tolerate karpenter.sh/disruptions:NoSchedule": 0, "drop claim data": 1, "delete it: no pod uses its devices": 0,
 	} {
 		require.Len(t, Harms(line), want, line)
