@@ -8,8 +8,12 @@
 package apiserver
 
 import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,8 +45,8 @@ type Server struct {
 // ask for one.
 func Start(t testing.TB, flags ...string) *Server {
 	t.Helper()
-	endpoint := url.URL{Scheme: "http", Host: freeAddress(t)}
-	peer := url.URL{Scheme: "http", Host: freeAddress(t)}
+	endpoint := url.URL{Scheme: "http", Host: FreeAddress(t)}
+	peer := url.URL{Scheme: "http", Host: FreeAddress(t)}
 	c := embed.NewConfig()
 	c.Dir = t.TempDir()
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{endpoint}, []url.URL{endpoint}
@@ -89,13 +93,19 @@ func (s *Server) Again(t testing.TB) {
 	s.run(t)
 }
 
-// freeAddress returns an address of this machine with a free port.
-func freeAddress(t testing.TB) string {
+// FreeAddress returns an address of this machine on which nobody listens. Its port is none of those that systems give to whoever asks for
+// any: another process could get it before the caller listens.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 10_000+rand.IntN(20_000)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		return l.Addr().String()
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

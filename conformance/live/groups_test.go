@@ -158,7 +158,7 @@ func (w *world) groupLines() (out []string) {
 var eitherMember = []string{"write PATCH pods/xa/status 200", "write PATCH pods/ya/status 200"}
 
 // whileLeaving are the lines of the attempts of a gang whose victims leave.
-var whileLeaving = []string{"event a Warning FailedScheduling *ongoing preemption on nominated nodes", "event b Warning FailedScheduling *1 Insufficient cpu.*"}
+var whileLeaving = []string{"event a Warning FailedScheduling *ongoing preemption on nominated nodes", "event b Warning FailedScheduling *1 Insufficient cpu.*", "write DELETE pods/v2 404", "write PATCH pods/v2/status 4*"}
 
 var groupScenarios = []scenario{
 	{name: "a gang that fits", run: func(w *world, _ *wire) {

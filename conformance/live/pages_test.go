@@ -3,10 +3,8 @@ package live
 import (
 	"bytes"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -26,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/podberth/podberth/conformance/apiserver"
 	"github.com/podberth/podberth/conformance/metricpage"
 )
 
@@ -53,37 +52,23 @@ func kubeconfigOf(t *testing.T, c *rest.Config) string {
 	return path
 }
 
-// freePort returns a port that nobody listens on. It is none of those that the system gives to whoever asks for any: another test could get it
-// before the program listens.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for {
-		port := 10_000 + rand.IntN(20_000)
-		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		require.NoError(t, err)
-		require.NoError(t, l.Close())
-		return port
-	}
-}
-
 // fetched returns the metrics that a scheduler shows over HTTPS after it has done work.
 func (w *world) fetched(file string, work func()) map[string]*dto.MetricFamily {
 	t := w.t
 	t.Helper()
-	port := freePort(t)
+	address := apiserver.FreeAddress(t)
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
 	var said bytes.Buffer
-	p := exec.Command(file, "--kubeconfig", kubeconfigOf(t, w.server.Config), "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port), "--cert-dir="+t.TempDir(),
+	p := exec.Command(file, "--kubeconfig", kubeconfigOf(t, w.server.Config), "--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+t.TempDir(),
 		"--authorization-always-allow-paths=/metrics,/readyz", groupFlags[1])
 	p.Stdout, p.Stderr = &said, &said
 	require.NoError(t, p.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Wait() }()
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 10 * time.Second} // the certificate is the program's own
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: time.Minute} // the certificate is the program's own
 	get := func(path string) (code int, text []byte, err error) {
-		answer, err := client.Get(fmt.Sprintf("https://127.0.0.1:%d%s", port, path))
+		answer, err := client.Get("https://" + address + path)
 		if err != nil {
 			return 0, nil, err
 		}
