@@ -107,9 +107,7 @@ func slowStatus(w *world) {
 	for k := range 5 {
 		w.pod(fmt.Sprintf("big%d", k), "2")
 	}
-	for range 5 {
-		<-hanging
-	}
+	w.until("five patches hang", func() bool { return len(hanging) == 5 })
 	w.pod("p1", "1")
 	w.bound("p1", "n1")
 	close(answer)

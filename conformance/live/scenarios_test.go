@@ -304,7 +304,7 @@ var scenarios = []scenario{
 		})
 		w.pod("p1", "2")
 		w.event("FailedScheduling", "p1")
-	}, why: "the patch names the UID and the version, so the pod that replaced it stays as it is",
+	}, always: true, why: "the patch names the UID and the version, so the pod that replaced it stays as it is",
 		ours:   []string{"pod p1 node= nominated= labels=map[]", "write PATCH pods/p1/status 4*"},
 		theirs: []string{"pod p1 *PodScheduled=False/Unschedulable*", "write PATCH pods/p1/status 200"}},
 }

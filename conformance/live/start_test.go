@@ -10,10 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// At its start podberth reads the resources that kube-scheduler reads, and asks for them with the same selectors, in the same way.
+// At its start podberth reads the resources that kube-scheduler reads, asks for them with the same selectors, in the same way, and writes
+// nothing.
 func TestReads(t *testing.T) { // B1.7
 	w := newWorld(t)
 	var reads [2][]string
+	var writes []string
 	for side, run := range []func(){
 		func() {
 			d, stop := w.podberth()
@@ -32,12 +34,17 @@ func TestReads(t *testing.T) { // B1.7
 				mu.Lock()
 				reads[side] = append(reads[side], r.URL.Path+"?"+q.Encode()+" "+r.Header.Get("Accept")+" "+r.UserAgent())
 				mu.Unlock()
+			} else if r.Method != http.MethodGet && side == 0 {
+				mu.Lock()
+				writes = append(writes, r.Method+" "+r.URL.Path)
+				mu.Unlock()
 			}
 			return send()
 		})
 		run()
 		slices.Sort(reads[side])
 	}
+	require.Empty(t, writes)
 	require.Equal(t, reads[1], reads[0])
 	require.Len(t, reads[0], 19)
 	for _, line := range reads[0] {
