@@ -20,7 +20,7 @@ import (
 type preempter struct {
 	plan    *Plan
 	planner preemption.Planner
-	index   *preemption.Index
+	index   preemption.Index
 	log     follow.Log // nil: a cluster without one
 	cursor  follow.Cursor
 

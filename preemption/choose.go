@@ -32,16 +32,13 @@ type Candidate struct {
 	Foreign int
 }
 
-// Criterion is what decided among the candidates, in words. An empty Criterion means that nothing was chosen.
-type Criterion string
-
-// SmallestName is the criterion that replaces v1.37's random choice.
-const SmallestName Criterion = "smallest node name"
+// SmallestName is the [Result.Criterion] that replaces v1.37's random choice.
+const SmallestName = "smallest node name"
 
 // comparisons has the criteria that compare victims; [nodeorder.Default] has their order. compare returns a negative number if a is better
 // than b.
 var comparisons = [...]struct {
-	criterion Criterion
+	criterion string
 	compare   func(a, b *criteria) int
 }{
 	nodeorder.Violations:      {"fewest violations of disruption budgets", func(a, b *criteria) int { return cmp.Compare(a.violations, b.violations) }},
@@ -61,7 +58,7 @@ const (
 	smallestName  rank = rank(len(nodeorder.Default))
 )
 
-func (r rank) criterion() Criterion {
+func (r rank) criterion() string {
 	switch r {
 	case onlyCandidate:
 		return "only candidate"
@@ -116,7 +113,7 @@ func valuesOf(dst []criteria, candidates []Candidate, now time.Time) []criteria 
 // Each criterion of nodeorder.Default keeps the candidates with the best value, and the smallest node name is the last one (rule P10.6: v1.37 leaves
 // it to chance). scores replace these criteria; the highest score wins. Load, grace periods, spread and costs do not count.
 // O(victims).
-func choose(candidates []Candidate, values []criteria, scores []func(Candidate) int64) (int, Criterion) {
+func choose(candidates []Candidate, values []criteria, scores []func(Candidate) int64) (int, string) {
 	if len(candidates) == 0 {
 		return -1, ""
 	}

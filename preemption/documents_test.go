@@ -140,6 +140,6 @@ func TestWalkthrough(t *testing.T) {
 	}
 	require.Equal(t, []string{"n1: a b", "n2: d", "n5: h"}, found)
 	require.Equal(t, []int64{4294967356, 2147483738, 2147483698}, sums)
-	require.Equal(t, preemption.Criterion("smallest sum of victim priorities"), r.Criterion)
+	require.Equal(t, "smallest sum of victim priorities", r.Criterion)
 	require.Equal(t, []string{"1 Insufficient cpu"}, r.Reasons)
 }

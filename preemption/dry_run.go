@@ -19,7 +19,7 @@ type dryRun struct {
 	budgets  *disruption.Budgets
 	matches  map[*v1.Pod][]int32 // budgets of the pods that were possible victims, for the same budgets
 	sweepAt  int                 // number of matches at which those of pods that left are dropped
-	index    *Index
+	index    *index
 	bound    bounder
 	breaker  interface{ Broken() error } // nil: Add and Remove of the WhatIf cannot fail
 	unitOf   map[podName]int             // unit of Options.Units; nil: there are none

@@ -27,7 +27,7 @@ func TestPodsOfOtherNodesDoNotHelp(t *testing.T) {
 	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}, pods: [][]*v1.Pod{{testkit.Pod("own").Priority(1).Obj()}}}
 	others := Options{CrossNode: &CrossNode{Foreign: func(int) []Placed { return []Placed{{testkit.Pod("other").Priority(1).Obj(), 1}} }}}
 	local := outcome{reason: "local"}
-	d := &dryRun{r: &Request{Cluster: l, WhatIf: &open{pods: 3}, Options: others}, index: NewIndex(l), priority: 5}
+	d := &dryRun{r: &Request{Cluster: l, WhatIf: &open{pods: 3}, Options: others}, index: newIndex(l), priority: 5}
 	require.Equal(t, local, d.across(0, local))
 	d.r.WhatIf = &broken{open{pods: 2}} // enough with the other pod
 	require.EqualError(t, d.node(0).err, "broken")
@@ -37,7 +37,7 @@ func TestPodsOfOtherNodesDoNotHelp(t *testing.T) {
 func TestNobodyNeedsToLeave(t *testing.T) {
 	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}, pods: [][]*v1.Pod{{testkit.Pod("a").Priority(1).Obj()}}}
 	for _, strict := range []bool{false, true} {
-		d := &dryRun{r: &Request{Cluster: l, WhatIf: &open{}, Options: Options{NeverViolate: strict}}, index: NewIndex(l), priority: 5}
+		d := &dryRun{r: &Request{Cluster: l, WhatIf: &open{}, Options: Options{NeverViolate: strict}}, index: newIndex(l), priority: 5}
 		require.EqualError(t, d.node(0).err, `expected at least one victim pod on node "n"`)
 	}
 }
@@ -84,7 +84,7 @@ func (slotted) Slot(string) int { return 7 }
 func TestWhatIsAsked(t *testing.T) {
 	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}}
 	require.Equal(t, 7, (&Request{Cluster: slotted{l}}).slot("n"))
-	d := &dryRun{r: &Request{Cluster: l}, index: NewIndex(l)}
+	d := &dryRun{r: &Request{Cluster: l}, index: newIndex(l)}
 	d.describe()
 	require.Nil(t, d.asked.Matches(testkit.Pod("p").Labels("app=x").Obj()))
 }
@@ -102,7 +102,7 @@ func TestHopeless(t *testing.T) {
 	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}, pods: [][]*v1.Pod{{testkit.Pod("a").Priority(5).Obj()}}}
 	l.requests = map[*v1.Pod]resources.Vector{l.pods[0][0]: {1}}
 	for priority, want := range map[int32]bool{4: true, 5: true, 6: false} {
-		d := &dryRun{r: &Request{Cluster: l}, index: NewIndex(l), priority: priority}
+		d := &dryRun{r: &Request{Cluster: l}, index: newIndex(l), priority: priority}
 		o, certain := d.hopeless(0)
 		require.Equal(t, want, certain)
 		require.Equal(t, want, o.reason == noVictims)
@@ -111,7 +111,7 @@ func TestHopeless(t *testing.T) {
 		require.False(t, certain)
 	}
 	for _, w := range []bounder{nil, never{}} {
-		d := &dryRun{r: &Request{Cluster: l}, index: NewIndex(l), priority: 6, bound: w}
+		d := &dryRun{r: &Request{Cluster: l}, index: newIndex(l), priority: 6, bound: w}
 		for _, known := range []bool{false, true, true} { // the first question goes unanswered
 			_, certain := d.hopeless(0)
 			require.Equal(t, known && w != nil, certain)

@@ -89,7 +89,7 @@ func TestCandidateOfUnits(t *testing.T) {
 				Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: int32(allowed[app])},
 			})
 		}
-		d.index, d.matches = NewIndex(d.r.Cluster), map[*v1.Pod][]int32{}
+		d.index, d.matches = newIndex(d.r.Cluster), map[*v1.Pod][]int32{}
 		if r.IntN(4) > 0 {
 			d.budgets = disruption.NewBudgets(budgets, disruption.BudgetOptions{})
 			d.ledger = d.budgets.Ledger()
@@ -209,6 +209,6 @@ func TestChooseByScores(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, best)
-		require.Equal(t, Criterion(why), by)
+		require.Equal(t, why, by)
 	}
 }

@@ -5,7 +5,7 @@ import (
 )
 
 // Choose returns the index of the best of the candidates, and why.
-func Choose(candidates []Candidate, now time.Time) (int, Criterion) {
+func Choose(candidates []Candidate, now time.Time) (int, string) {
 	return choose(candidates, valuesOf(nil, candidates, now), nil)
 }
 

@@ -13,9 +13,19 @@ import (
 )
 
 // Index keeps data that several requests about one cluster share: the nodes by name, and the pods of each node with the
-// requests of each priority. The caller reports every change of the cluster by Touch, TouchNodes or Forget. An Index
-// belongs to one goroutine. [NewIndex] makes one.
-type Index struct {
+// requests of each priority. The caller reports every change of the cluster. An Index belongs to one goroutine, and [NewIndex] makes it.
+type Index interface {
+	// Touch reports that the pods of slot i changed. A slot that the index does not know is ignored.
+	Touch(i int)
+	// TouchNodes reports that nodes were added, removed or changed.
+	TouchNodes()
+	// Forget reports that anything may have changed.
+	Forget()
+
+	memory() *index
+}
+
+type index struct {
 	cluster  Cluster
 	requests func(p *v1.Pod) (resources.Vector, bool)
 	order    []int32  // slots by node name
@@ -57,8 +67,10 @@ type priorityStep struct {
 // NewIndex returns an index of the cluster. The index computes nothing before it is needed. If the cluster has the method
 // PodRequests(p *v1.Pod) ([resources.Vector], bool), the index also rules out nodes that cannot be made free enough.
 // A nil cluster panics at the first use.
-func NewIndex(c Cluster) *Index {
-	x := &Index{cluster: c}
+func NewIndex(c Cluster) Index { return newIndex(c) }
+
+func newIndex(c Cluster) *index {
+	x := &index{cluster: c}
 	if k, ok := c.(interface {
 		PodRequests(p *v1.Pod) (resources.Vector, bool)
 	}); ok {
@@ -67,8 +79,9 @@ func NewIndex(c Cluster) *Index {
 	return x
 }
 
-// Touch reports to the index that the pods of slot i changed. A slot that the index does not know is ignored.
-func (x *Index) Touch(i int) {
+func (x *index) memory() *index { return x }
+
+func (x *index) Touch(i int) {
 	if i >= 0 && i < len(x.rows) {
 		x.rows[i].known = false
 		x.changes++
@@ -77,18 +90,16 @@ func (x *Index) Touch(i int) {
 }
 
 // changedAt returns what changes was at the latest change of slot i.
-func (x *Index) changedAt(i int) uint64 {
+func (x *index) changedAt(i int) uint64 {
 	if i < len(x.touched) {
 		return x.touched[i]
 	}
 	return 0
 }
 
-// TouchNodes reports to the index that nodes were added, removed or changed.
-func (x *Index) TouchNodes() { x.sorted = false }
+func (x *index) TouchNodes() { x.sorted = false }
 
-// Forget reports to the index that anything may have changed.
-func (x *Index) Forget() {
+func (x *index) Forget() {
 	x.sorted = false
 	x.forgotten++
 	for i := range x.rows {
@@ -97,7 +108,7 @@ func (x *Index) Forget() {
 }
 
 // byName returns the slots that have a node, sorted by node name. Most changes of nodes keep the names.
-func (x *Index) byName() []int32 {
+func (x *index) byName() []int32 {
 	if !x.sorted && !x.same() {
 		x.sort()
 	}
@@ -106,7 +117,7 @@ func (x *Index) byName() []int32 {
 }
 
 // same reports whether every node has the slot and name that it had.
-func (x *Index) same() bool {
+func (x *index) same() bool {
 	nodes := 0
 	for i := range x.cluster.Len() {
 		if x.cluster.Node(i) != nil {
@@ -124,7 +135,7 @@ func (x *Index) same() bool {
 	return true
 }
 
-func (x *Index) sort() {
+func (x *index) sort() {
 	type named struct {
 		name string
 		slot int32
@@ -144,7 +155,7 @@ func (x *Index) sort() {
 }
 
 // level returns the priorities of slot i.
-func (x *Index) level(i int) *levels {
+func (x *index) level(i int) *levels {
 	if len(x.rows) < x.cluster.Len() {
 		x.rows = append(x.rows, make([]levels, x.cluster.Len()-len(x.rows))...)
 		x.touched = append(x.touched, make([]uint64, len(x.rows)-len(x.touched))...)
@@ -156,7 +167,7 @@ func (x *Index) level(i int) *levels {
 	return l
 }
 
-func (x *Index) fill(i int, l *levels) {
+func (x *index) fill(i int, l *levels) {
 	l.known, l.again, l.summed, l.lowest, l.pods = true, false, false, math.MaxInt32, l.pods[:0]
 	for p := range x.cluster.Pods(i) {
 		q := resident{pod: p, priority: Priority(p)}
@@ -169,7 +180,7 @@ func (x *Index) fill(i int, l *levels) {
 
 // left returns what the pods of slot i of at least the priority ask for, and false if that is not certain. The first
 // call for a slot returns false: computing the sums costs as much as trying the node.
-func (x *Index) left(i int, priority int32) (resources.Vector, bool) {
+func (x *index) left(i int, priority int32) (resources.Vector, bool) {
 	l := x.level(i)
 	if !l.again || x.requests == nil {
 		l.again = true
@@ -189,7 +200,7 @@ func (x *Index) left(i int, priority int32) (resources.Vector, bool) {
 }
 
 // sum computes the steps.
-func (x *Index) sum(l *levels) {
+func (x *index) sum(l *levels) {
 	l.summed, l.exact, l.steps = true, true, l.steps[:0]
 	for k := range l.pods {
 		v, ok := x.requests(l.pods[k].pod)

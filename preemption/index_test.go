@@ -38,7 +38,7 @@ func TestIndex(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		l := &list{requests: map[*v1.Pod]resources.Vector{}}
-		x := NewIndex(l)
+		x := newIndex(l)
 		x.Touch(0) // unknown
 		x.Touch(-1)
 		require.Zero(t, x.changedAt(7))
@@ -94,7 +94,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-func checkIndex(t *testing.T, x *Index, l *list, r *rand.Rand) {
+func checkIndex(t *testing.T, x *index, l *list, r *rand.Rand) {
 	t.Helper()
 	var names []string
 	sorts, order := x.sorts, x.order
@@ -151,7 +151,7 @@ func checkIndex(t *testing.T, x *Index, l *list, r *rand.Rand) {
 func TestIndexKeepsItsOrder(t *testing.T) {
 	a, b, c := testkit.Node("a").Obj(), testkit.Node("b").Obj(), testkit.Node("c").Obj()
 	l := &list{nodes: []*v1.Node{b, nil, a}, pods: make([][]*v1.Pod, 3)}
-	x := NewIndex(l)
+	x := newIndex(l)
 	require.Equal(t, []int32{2, 0}, x.byName())
 	require.Equal(t, uint64(1), x.sorts)
 	l.nodes[0] = b.DeepCopy()
@@ -176,7 +176,7 @@ func TestIndexKeepsItsOrder(t *testing.T) {
 func TestSumsAreKept(t *testing.T) {
 	for unknown, want := range map[int]int{-1: 3, 0: 1, 1: 2} {
 		l := &list{nodes: []*v1.Node{testkit.Node("n").Obj()}, pods: [][]*v1.Pod{{testkit.Pod("a").Obj(), testkit.Pod("b").Obj(), testkit.Pod("c").Obj()}}}
-		x, asked := NewIndex(l), 0
+		x, asked := newIndex(l), 0
 		x.requests = func(p *v1.Pod) (resources.Vector, bool) {
 			asked++
 			return resources.Vector{1}, unknown < 0 || p != l.pods[0][unknown]

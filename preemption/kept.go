@@ -8,7 +8,7 @@ import (
 
 // kept is what equal preemptors share.
 type kept struct {
-	index      *Index
+	index      *index
 	states     uint64
 	rejections uint64
 	forgotten  uint64 // of the index

@@ -35,9 +35,9 @@ func TestWhatIsKept(t *testing.T) {
 	}
 	w := &sharing{}
 	q := &Request{Cluster: l, WhatIf: w, Rejections: make([]Rejection, 8)}
-	d := &dryRun{r: q, index: NewIndex(l)}
+	d := &dryRun{r: q, index: newIndex(l)}
 	type memory struct {
-		index     *Index
+		index     *index
 		budgets   *disruption.Budgets
 		states    uint64
 		forgotten int
@@ -57,7 +57,7 @@ func TestWhatIsKept(t *testing.T) {
 		case 2:
 			d.budgets = disruption.NewBudgets(nil, disruption.BudgetOptions{})
 		case 3:
-			d.index = NewIndex(l)
+			d.index = newIndex(l)
 		case 4:
 			d.index.Forget()
 			forgotten++
@@ -124,7 +124,7 @@ func TestWhatIsNotKept(t *testing.T) {
 		func(d *dryRun, _ *sharing) { d.r.Options.NeverViolate = true },
 		func(d *dryRun, _ *sharing) { d.r.Options.Search = struct{ Searcher }{} },
 	} {
-		x, w := NewIndex(l), &sharing{kind: "a"}
+		x, w := newIndex(l), &sharing{kind: "a"}
 		d := &dryRun{r: &Request{Cluster: l, WhatIf: w, Index: x}, index: x}
 		change(d, w)
 		require.Equal(t, k == 0, d.keptFor() != nil, "%d", k)
@@ -134,7 +134,7 @@ func TestWhatIsNotKept(t *testing.T) {
 // All kinds are forgotten when they would have more than 262,144 slots together.
 func TestKeptSlotsAreBounded(t *testing.T) {
 	l, w := &list{nodes: make([]*v1.Node, 1<<16)}, &sharing{}
-	x := NewIndex(l)
+	x := newIndex(l)
 	d := &dryRun{r: &Request{Cluster: l, WhatIf: w, Index: x}, index: x}
 	for k, want := range []int{1, 2, 3, 4, 1, 2} {
 		if l.nodes = l.nodes[:1<<16]; k == 4 {
@@ -209,7 +209,7 @@ func (keptOpen) Kept() (kind any, states, rejections uint64) { return "kind", 0,
 // Two attempts with the same rejections try the same slots.
 func TestKeptSlotsAreTried(t *testing.T) {
 	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj(), testkit.Node("m").Obj()}, pods: make([][]*v1.Pod, 2)}
-	r := Request{Pod: testkit.Pod("p").Priority(5).Obj(), Cluster: l, WhatIf: keptOpen{&open{pods: 1}}, Index: NewIndex(l)}
+	r := Request{Pod: testkit.Pod("p").Priority(5).Obj(), Cluster: l, WhatIf: keptOpen{&open{pods: 1}}, Index: newIndex(l)}
 	var pl Planner
 	for k, rejections := range [][]Rejection{{Resolvable, Unresolvable}, {Resolvable, Resolvable}} {
 		r.Rejections = rejections
@@ -226,7 +226,7 @@ func TestKeptOutcome(t *testing.T) {
 	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj(), testkit.Node("m").Obj()}, pods: make([][]*v1.Pod, 2)}
 	l.pods[0] = []*v1.Pod{testkit.Pod("a").Priority(1).Obj()}
 	w := &open{pods: 1}
-	d := &dryRun{r: &Request{Cluster: l, WhatIf: w, Now: time.Unix(9, 0)}, index: NewIndex(l), priority: 5}
+	d := &dryRun{r: &Request{Cluster: l, WhatIf: w, Now: time.Unix(9, 0)}, index: newIndex(l), priority: 5}
 	x := &kept{slots: make([]keptSlot, 2)}
 	var h histogram
 	tried := func(x *kept, i int) bool {
@@ -281,7 +281,7 @@ func TestSpare(t *testing.T) {
 
 // Matches are swept when there are 1024, and then when there are twice as many as were left.
 func TestSweepAt(t *testing.T) {
-	x := NewIndex(&list{})
+	x := newIndex(&list{})
 	for _, c := range []struct{ runs, want int }{{0, 1024}, {512, 1024}, {513, 1026}, {2000, 4000}} {
 		d := &dryRun{index: x, matches: map[*v1.Pod][]int32{}}
 		x.requests = func(p *v1.Pod) (resources.Vector, bool) { return nil, p.Name == "" }
@@ -301,7 +301,7 @@ func TestMatching(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"},
 		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}},
 	}}, disruption.BudgetOptions{})
-	x := NewIndex(&list{})
+	x := newIndex(&list{})
 	for _, c := range []struct{ matches, want int }{{2, 3}, {3, 1}, {4, 1}} {
 		d := &dryRun{index: x, budgets: budgets, matches: map[*v1.Pod][]int32{}, sweepAt: 3}
 		for range c.matches {

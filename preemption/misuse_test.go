@@ -19,7 +19,7 @@ func TestMisuse(t *testing.T) {
 		"Priority":       Priority,
 		"WhatIfOver":     WhatIfOver,
 		"CandidateArgs":  func() CandidateArgs { return CandidateArgs{} },
-		"Index":          func() *Index { return NewIndex(nodes()) },
+		"Index":          func() *index { return newIndex(nodes()) },
 		"Planner":        func() *Planner { return new(Planner) },
 		"Result":         func() *Result { return new(Result) },
 	}, map[string]string{

@@ -30,8 +30,8 @@ type Result struct {
 	ClearNomination bool
 	// Candidate is the chosen node with the victims. Without success Slot is -1 and the rest is empty.
 	Candidate
-	// Criterion is what decided among the candidates.
-	Criterion Criterion
+	// Criterion is what decided among the candidates, in words, such as "smallest sum of victim priorities"; "" when nothing was chosen.
+	Criterion string
 	// Candidates are all nodes found: first those that break no budget, then the others, each in the order in which they were
 	// found; after extenders by name.
 	Candidates []Candidate
@@ -110,8 +110,10 @@ func (pl *Planner) Preempt(r Request) Result {
 
 func (d *dryRun) prepare(r *Request) {
 	d.r, d.priority = r, Priority(r.Pod)
-	if d.index = r.Index; d.index == nil {
-		d.index = NewIndex(r.Cluster)
+	if r.Index != nil {
+		d.index = r.Index.memory()
+	} else {
+		d.index = newIndex(r.Cluster)
 	}
 	d.bound, _ = r.WhatIf.(bounder)
 	d.breaker, _ = r.WhatIf.(interface{ Broken() error })

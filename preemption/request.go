@@ -92,7 +92,7 @@ type Request struct {
 	// Now is the start time of pods that have no start time.
 	Now time.Time
 	// Index is for callers that ask often. nil makes an index for the call.
-	Index *Index
+	Index Index
 	// Extenders may change what was found, in this order. They are the extenders that support preemption and care about the
 	// pod.
 	Extenders []Extender

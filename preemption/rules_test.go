@@ -282,7 +282,7 @@ func TestChoose(t *testing.T) {
 		name, why string
 		list      []preemption.Candidate
 		want      string
-		by        preemption.Criterion
+		by        string
 	}
 	testkit.Run(t, []test{
 		{"one", "no question", []preemption.Candidate{candidate("a", 9, p(1, 0))}, "a", "only candidate"},

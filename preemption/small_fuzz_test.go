@@ -102,7 +102,7 @@ func FuzzLevel(f *testing.F) {
 	f.Add(testkit.RandomBytes(1, 4000))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l := &list{}
-		x := NewIndex(l)
+		x := newIndex(l)
 		pods := []*v1.Pod{{}, {}, {}}
 		for b := testkit.NewBytes(data); b.More(); {
 			if len(l.nodes) == 0 || len(l.nodes) < 20 && b.OneIn(16) {

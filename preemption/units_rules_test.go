@@ -129,7 +129,7 @@ func TestPodsOfOtherNodes(t *testing.T) {
 			options := Options{CrossNode: &CrossNode{Max: 3, Foreign: func(int) []Placed { return others }}}
 			local := outcome{reason: "local"}
 			run := func(o Options) (outcome, *dryRun) {
-				d := &dryRun{r: &Request{Cluster: l, WhatIf: &open{pods: own + foreign}, Options: o}, index: NewIndex(l), priority: 5}
+				d := &dryRun{r: &Request{Cluster: l, WhatIf: &open{pods: own + foreign}, Options: o}, index: newIndex(l), priority: 5}
 				d.describe()
 				return d.across(0, local), d
 			}
@@ -209,7 +209,7 @@ func TestBudgetsOfASearcher(t *testing.T) {
 	}}, disruption.BudgetOptions{})
 	d := &dryRun{
 		r:     &Request{Cluster: l, WhatIf: &open{}, Options: Options{Search: &counting{}}},
-		index: NewIndex(l), priority: 5, budgets: budgets, ledger: budgets.Ledger(), matches: map[*v1.Pod][]int32{},
+		index: newIndex(l), priority: 5, budgets: budgets, ledger: budgets.Ledger(), matches: map[*v1.Pod][]int32{},
 	}
 	d.describe()
 	for range 2 {

@@ -50,7 +50,7 @@ var largest = map[string]int{
 	"planning/rollout":       43,
 	"planning/workload":      8,
 	"podgroup":               77,
-	"preemption":             44,
+	"preemption":             40,
 	"preemption/optimal":     35,
 	"queue":                  95,
 	"release":                22,
@@ -66,7 +66,7 @@ var largest = map[string]int{
 
 // first is how many names the packages export that stood there when they were first counted, or stand in the place of one: a part of a package
 // that got a package of its own counts too. It only falls. The names that came later are in testdata/later-names.txt.
-const first = 1004
+const first = 1000
 
 // No package exports more names than its row allows, and every package has a row. The fields are shown, not bounded.
 func TestSurface(t *testing.T) {
