@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"regexp"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,8 +20,11 @@ type owner struct {
 	foreign    bool   // a controller whose fields are not known
 }
 
+// ofCronJob is the name that a CronJob gives a Job: its own, and the minutes from 1970 to the time of the run, which is a time from 2019 to 2036.
+var ofCronJob = regexp.MustCompile(`^(.+)-(?:2[6-9]|3[0-4])[0-9]{6}$`)
+
 // ownerOf returns the owner of a pod: the pod itself, or the controller's controller as far as it is known. The Deployment of a
-// ReplicaSet that the cluster does not have is the one that the hash in the names says.
+// ReplicaSet that the cluster does not have is the one that the hash in the names says, and the CronJob of a Job the one that the time in its name says.
 func ownerOf(s *cluster.Snapshot, pod *v1.Pod) owner {
 	c := metav1.GetControllerOfNoCopy(pod)
 	if c == nil {
@@ -35,6 +39,9 @@ func ownerOf(s *cluster.Snapshot, pod *v1.Pod) owner {
 		} else if base, ok := strings.CutSuffix(name, "-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]); ok && pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey] != "" {
 			kind, name = "Deployment", base
 		}
+	}
+	if m := ofCronJob.FindStringSubmatch(name); m != nil && kind == "Job" {
+		kind, name = "CronJob", m[1]
 	}
 	o := owner{kind: kind, name: pod.Namespace + "/" + name}
 	switch kind {
@@ -63,7 +70,7 @@ func (o owner) String() string {
 func (d *diagnosis) own(c *Change) {
 	in := c.Kind == Tolerate || c.Kind == DropGate ||
 		c.Kind == LowerRequest && (c.Path == "requests.cpu" || c.Path == "requests.memory") && !guaranteed(d.pod)
-	if c.Path == ofGates || c.Kind == Remake || in && d.owner.again {
+	if c.Path == ofGates || c.Kind == Remake || in && (d.owner.again || d.owner.kind == "CronJob") {
 		return
 	}
 	c.Object, c.Again = d.owner.String(), d.owner.again

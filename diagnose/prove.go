@@ -129,6 +129,9 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 		}
 		o.also = append(o.also, fmt.Sprintf("delete %s once: the edit is for new pods", fewOf(names, len(names)+d.crew.more)))
 	}
+	if d.owner.kind == "CronJob" && slices.ContainsFunc(changes, func(c Change) bool { return c.edit != nil && c.Object == d.owner.String() }) {
+		o.also = append(o.also, "the edit is for the next run")
+	}
 	d.waitsThen(late, &o)
 	o.also = append(o.also, d.budgets.emptied(changes)...)
 	return o

@@ -324,6 +324,7 @@ func (x *simulation) whyThere(ctx context.Context, e *explanation, pod *v1.Pod) 
 	if text := resizing(pod, x.w.nodes[here]); text != "" && pod.DeletionTimestamp == nil {
 		e.said += text
 	}
+	refusal := refusedThere(c, pod, x.w.objects.Tolerations)
 	if c.Slot(here) >= 0 {
 		must.Do(c.Remove(pod))
 	}
@@ -342,6 +343,12 @@ func (x *simulation) whyThere(ctx context.Context, e *explanation, pod *v1.Pod) 
 		e.said += fmt.Sprintf(", and it would go to %s again.", here)
 	default:
 		e.said += fmt.Sprintf(", and it would go to %s.", best)
+	}
+	if refusal != "" {
+		e.State = "Pending"
+		e.waits = []string{fmt.Sprintf("Pod %s waits: %s.", key(pod), refusal)}
+		e.Cause = &diagnose.Cause{Type: "NodeName", Object: "Pod " + key(pod), Field: "spec.nodeName", Wanted: here, Nodes: []string{here}, Text: refusal}
+		e.said = strings.TrimPrefix(e.said, fmt.Sprintf("Pod %s runs on %s. ", key(pod), here))
 	}
 }
 

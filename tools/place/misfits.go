@@ -48,6 +48,25 @@ func misfits(c *cluster.Snapshot, o taints.Options, warnings *report.Warnings) {
 	}
 }
 
+// refusedThere says what the kubelet has against a pod with spec.nodeName that it has not started; "" for other pods.
+func refusedThere(c *cluster.Snapshot, pod *v1.Pod, o taints.Options) string {
+	i := c.Slot(pod.Spec.NodeName)
+	if i < 0 || pod.Status.Phase != v1.PodPending || pod.Status.StartTime != nil || pod.DeletionTimestamp != nil {
+		return ""
+	}
+	var others []*v1.Pod
+	for p := range c.Pods(i) {
+		if key(p) != key(pod) {
+			others = append(others, granted(p))
+		}
+	}
+	f, failed := kubelets(o).Admit(granted(pod), c.Node(i), others)
+	if !failed {
+		return ""
+	}
+	return fmt.Sprintf("it has spec.nodeName %s, and the kubelet there refuses it: %s: %s", pod.Spec.NodeName, f.Reason, f.Message)
+}
+
 // beside returns the other pods of a node that a kubelet looks at for one of them. On a roomy node these are the ones that take host ports:
 // there none lacks a resource. Nearly every node is roomy, and the check is not quadratic in its pods.
 func beside(pods []*v1.Pod, k int, roomy bool) []*v1.Pod {

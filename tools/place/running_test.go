@@ -29,3 +29,19 @@ func TestRunningPods(t *testing.T) {
 		require.Contains(t, errs, "pod default/bypasses: it has spec.nodeName n1 and does not run")
 	}
 }
+
+// A pod with spec.nodeName that its kubelet refuses does not run: what the kubelet says is the cause. One that has started runs.
+func TestRefusedByItsKubelet(t *testing.T) {
+	pod := func(name, cpu, status string) string {
+		return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + `}, spec: {nodeName: n1, containers: [{name: c, image: i, resources: {requests: {cpu: "` + cpu + `"}}}]}, status: {` + status + `}}`
+	}
+	input := nodeYAML("n1", "4", "") + "---\n" + documents(pod("big", "6", "phase: Pending"), pod("old", "6", `phase: Pending, startTime: "2026-01-01T00:00:00Z"`))
+	e := explained(t, input, "default/big")
+	require.Equal(t, "NodeName", e.Cause.Type)
+	require.Equal(t, "Pending", e.State)
+	_, out, _ := simulate(t, input, "-f", "-", "--explain", "default/big")
+	require.Contains(t, out, "Pod default/big waits: it has spec.nodeName n1, and the kubelet there refuses it: OutOfcpu: ")
+	require.Contains(t, out, "\nIf it came now, 0 of 1 nodes could take it.\n")
+	_, out, _ = simulate(t, input, "-f", "-", "--explain", "default/old")
+	require.Contains(t, out, "Pod default/old runs on n1. ")
+}
