@@ -155,7 +155,8 @@ func (x *refused) largest(name v1.ResourceName) (most int64) {
 	return most
 }
 
-// rounded returns an amount, rounded down to one that people write: cpu to two digits, bytes to Mi.
+// rounded returns an amount, rounded down to one that people write: cpu to two digits, bytes to Mi. The lint of a request that no node has
+// keeps all digits of cpu, because it names the largest amount that fits.
 func rounded(name v1.ResourceName, n int64) resource.Quantity {
 	switch {
 	case name == v1.ResourceCPU && n >= 1000:

@@ -78,7 +78,8 @@ func (c *checker) takesTwin(w *work) bool {
 	return false
 }
 
-// rounded returns an amount as people write it: thousandths of a CPU, mebibytes, whole ones.
+// rounded returns an amount in whole units that people write: thousandths of a CPU, mebibytes, whole ones. In contrast to the rounding of
+// package diagnose, which proposes an amount below one that it has found, this amount is the largest that fits: fewer digits would lose room.
 func rounded(name v1.ResourceName, milli int64) resource.Quantity {
 	const mebi = 1 << 20
 	switch bytes := milli / 1000; {

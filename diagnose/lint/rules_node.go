@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -136,15 +137,7 @@ var nodeRules = []Rule{
 }
 
 func preferredNodes(c *checker, w *work, want int) {
-	a := podinfo.NodeAffinity(w.pod)
-	if a == nil {
-		return
-	}
-	for i, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
-		s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t.Preference}})
-		if err != nil {
-			continue
-		}
+	for i, s := range preferred(w.pod) {
 		n := 0
 		for _, node := range c.nodes {
 			if s.Matches(node) {
@@ -152,7 +145,26 @@ func preferredNodes(c *checker, w *work, want int) {
 			}
 		}
 		if n == want {
-			c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), c.otherLabel(w, c.lackingIn(&w.pod.Spec, preferredAt(i)), "drop the term"), "%d of %s", n, amount(len(c.nodes), "node matches", "nodes match"))
+			c.report(w.path+fmt.Sprintf(preferredPath, i), c.otherLabel(w, c.lackingIn(&w.pod.Spec, preferredAt(i)), "drop the term"), "%d of %s", n, amount(len(c.nodes), "node matches", "nodes match"))
+		}
+	}
+}
+
+// preferredPath is the place of a preferred node affinity term in the spec of a pod.
+const preferredPath = ".affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]"
+
+// preferred yields what each preferred node affinity term of a pod selects, without terms that cannot be converted.
+func preferred(pod *v1.Pod) iter.Seq2[int, *affinity.Selector] {
+	return func(yield func(int, *affinity.Selector) bool) {
+		a := podinfo.NodeAffinity(pod)
+		if a == nil {
+			return
+		}
+		for i, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+			s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t.Preference}})
+			if err == nil && !yield(i, s) {
+				return
+			}
 		}
 	}
 }

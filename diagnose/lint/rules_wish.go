@@ -26,7 +26,7 @@ var wishRules = []Rule{
 		}
 		for i, t := range list {
 			if sum > 100*int64(t.Weight) {
-				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].weight", w.path, i), fmt.Sprintf("at least %d", (sum+99)/100), "scores go from 0 to 100 of %d, so that weight %d can be less than one point", sum, t.Weight)
+				c.report(w.path+fmt.Sprintf(preferredPath+".weight", i), fmt.Sprintf("at least %d", (sum+99)/100), "scores go from 0 to 100 of %d, so that weight %d can be less than one point", sum, t.Weight)
 			}
 		}
 	}},
@@ -37,7 +37,7 @@ var wishRules = []Rule{
 		}
 		for i, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 			if lead, most := c.drowned(w, t.Preference); lead > most {
-				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "require the label, or prefer nodes without such a taint", "another node without such a taint is %d points ahead by TaintToleration, and NodeAffinity gives %d at most", lead, most)
+				c.report(w.path+fmt.Sprintf(preferredPath, i), "require the label, or prefer nodes without such a taint", "another node without such a taint is %d points ahead by TaintToleration, and NodeAffinity gives %d at most", lead, most)
 			}
 		}
 	}},
@@ -50,7 +50,7 @@ var wishRules = []Rule{
 		for i := range list {
 			for k := range i {
 				if reflect.DeepEqual(list[i].Preference, list[k].Preference) {
-					c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "one term with the sum of the weights", "the term is equal to term %d", k)
+					c.report(w.path+fmt.Sprintf(preferredPath, i), "one term with the sum of the weights", "the term is equal to term %d", k)
 				}
 			}
 		}
@@ -112,15 +112,7 @@ var wishRules = []Rule{
 		}
 	}},
 	{ID: "loop-preferred-node", Severity: Info, Cluster: true, Descheduler: true, Summary: "a descheduler that evicts for preferred node affinity cannot improve pods whose preferred nodes are too few", work: func(c *checker, w *work) {
-		a := podinfo.NodeAffinity(w.pod)
-		if a == nil {
-			return
-		}
-		for i, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
-			s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t.Preference}})
-			if err != nil {
-				continue
-			}
+		for i, s := range preferred(w.pod) {
 			n, room := 0, 0
 			for _, node := range c.reachable(w) {
 				if s.Matches(node) {
@@ -128,7 +120,7 @@ var wishRules = []Rule{
 				}
 			}
 			if n > 0 && n < len(c.nodes) && room < w.replicas {
-				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "more preferred nodes, or no eviction for preferences", "%s at most %d of %d replicas: an evicted pod comes back to a node that it does not prefer", amount(n, "preferred node holds", "preferred nodes hold"), room, w.replicas)
+				c.report(w.path+fmt.Sprintf(preferredPath, i), "more preferred nodes, or no eviction for preferences", "%s at most %d of %d replicas: an evicted pod comes back to a node that it does not prefer", amount(n, "preferred node holds", "preferred nodes hold"), room, w.replicas)
 			}
 		}
 	}},
