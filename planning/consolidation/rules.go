@@ -18,8 +18,8 @@ import (
 
 // kind is pods that are equal in their hard rules about other pods.
 type kind struct {
-	rep    *v1.Pod // one of the pods, with its hard rules alone
-	hard   spread.Hard // nil: no hard constraints
+	rep    *v1.Pod               // one of the pods, with its hard rules alone
+	hard   spread.Hard           // nil: no hard constraints
 	pods   affinity.PodEvaluator // nil: no required terms
 	at     map[int32]int32       // pods of the kind by slot, before the plan
 	broken map[int32]bool        // slots where a rule does not hold before the plan
