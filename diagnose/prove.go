@@ -39,7 +39,7 @@ func (d *diagnosis) prove(changes []Change) (o outcome) {
 		return d.scaled(changes[0])
 	}
 	if len(changes) == 1 && changes[0].Kind == LeaveOut {
-		return d.leftOut()
+		return d.leftOut(changes)
 	}
 	if len(changes) == 1 && changes[0].Kind == Strategy {
 		return d.ofRollout(changes[0])

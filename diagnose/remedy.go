@@ -242,7 +242,7 @@ func (d *diagnosis) remedy(r candidate) (p proven, ok bool) {
 		} else {
 			o = d.prove(r.Changes)
 		}
-		if o.node == "" && !o.away {
+		if o.node == "" && !o.away || o.away && o.run < o.of {
 			return p, false
 		}
 		p.Changes, o = d.widen(p.Changes, o)

@@ -196,12 +196,12 @@ func (d *diagnosis) leavesOut() (c Change, ok bool) {
 }
 
 // leftOut returns the outcome of LeaveOut: the pod goes away, and the others start again with the new template.
-func (d *diagnosis) leftOut() outcome {
+func (d *diagnosis) leftOut(changes []Change) outcome {
 	n := len(d.crew.running)
 	o := outcome{away: true, run: n, of: n, gone: podinfo.Name(d.pod) + " goes away"}
-	if n > 0 {
-		o.also = append(o.also, fmt.Sprintf("%s %s", count(n, "pod"), verb(n, "restarts", "restart")))
-	}
+	t := d.trial()
+	defer t.end()
+	d.restart(t, changes, &o)
 	return o
 }
 

@@ -80,10 +80,6 @@ func TestRemedies(t *testing.T) {
 		}
 		pods++
 		for _, r := range d.Remedies {
-			first := r.Changes[0].Kind
-			if first == diagnose.Scale || first == diagnose.Strategy || first == diagnose.LeaveOut {
-				continue // the owner has fewer pods then
-			}
 			p := player{t: t, k: k, c: c, s: s, pod: c.Pending[at], r: r, seed: seed}
 			p.had = p.before()
 			node, run := p.play()
@@ -144,9 +140,30 @@ func mine(p *v1.Pod) bool {
 	return metav1.GetControllerOf(p) != nil && strings.HasPrefix(p.Name, "own-")
 }
 
+// mine reports whether a pod is of the owner of the pod that waits, or of another ReplicaSet of its Deployment.
+func (p *player) mine(x *v1.Pod) bool {
+	owner := func(x *v1.Pod) string {
+		by := metav1.GetControllerOf(x)
+		if by == nil {
+			return ""
+		}
+		name := by.Name
+		if by.Kind == "ReplicaSet" {
+			name = name[:max(0, strings.LastIndex(name, "-"))]
+		}
+		return by.Kind + " " + x.Namespace + "/" + name
+	}
+	return owner(x) != "" && owner(x) == owner(p.pod)
+}
+
 // edited returns a pod with the edits of the remedy.
 func (p *player) edited(pod *v1.Pod) *v1.Pod {
 	out, err := diagnose.Apply(p.s.Fork(), pod, p.r.Changes...)
+	if err != nil && pod != p.pod { // an older pod: the owner makes it from the template of today
+		out, err = diagnose.Apply(p.s.Fork(), p.pod, p.r.Changes...)
+		out = out.DeepCopy()
+		out.Name, out.UID, out.Spec.Volumes = pod.Name, pod.UID, pod.Spec.Volumes
+	}
 	must(p.t, err)
 	return out
 }
@@ -176,7 +193,7 @@ func (p *player) before() map[string]bool {
 	plain.play()
 	out := map[string]bool{}
 	for _, x := range p.c.Pending {
-		if x != p.pod && !mine(x) && plain.fork.Pod(x.Namespace, x.Name) != nil {
+		if x != p.pod && !p.mine(x) && plain.fork.Pod(x.Namespace, x.Name) != nil {
 			out[x.Name] = true
 		}
 	}
@@ -189,7 +206,7 @@ func (p *player) play() (node string, run int) {
 	var old []*v1.Pod
 	for _, i := range p.s.Order() { // as the rollout of a remedy makes them again
 		for x := range p.s.Pods(int(i)) {
-			if mine(x) && x.DeletionTimestamp == nil {
+			if p.mine(x) && x.DeletionTimestamp == nil {
 				old = append(old, x)
 			}
 		}
@@ -202,15 +219,21 @@ func (p *player) play() (node string, run int) {
 	load(p.t, p.k, p.c, p.fork)
 	p.placer, err = placement.NewPlacer(p.fork, placement.DefaultProfile())
 	must(p.t, err)
+	fewer := len(p.r.Changes) > 0 && p.r.Changes[0].Kind == diagnose.Scale
 	for _, x := range p.c.Pending {
-		if p.fork.Pod(x.Namespace, x.Name) != nil {
-			continue // the remedy has given it a node
+		if p.fork.Pod(x.Namespace, x.Name) != nil || fewer && p.mine(x) {
+			continue // the remedy has given it a node, or its controller takes it away
 		}
-		if x == p.pod || mine(x) {
+		if x == p.pod || p.mine(x) {
 			x = p.edited(x)
 		}
+		self := x.Name == p.pod.Name && x.Namespace == p.pod.Namespace
 		if len(x.Spec.SchedulingGates) > 0 {
-			continue
+			if !self || len(p.r.Changes) == 0 || p.r.Changes[0].Kind != diagnose.Recover {
+				continue
+			}
+			x = x.DeepCopy() // the agent that the remedy names lifts its gate
+			x.Spec.SchedulingGates = nil
 		}
 		at := p.decide(x)
 		if at == "" {
@@ -219,13 +242,15 @@ func (p *player) play() (node string, run int) {
 			}
 			continue
 		}
-		self := x.Name == p.pod.Name && x.Namespace == p.pod.Namespace
 		if self {
 			node = at
 		}
-		if self || mine(x) {
+		if self || p.mine(x) {
 			run++
 		}
+	}
+	if fewer {
+		return "", len(old)
 	}
 	return node, run + p.restart(old)
 }
