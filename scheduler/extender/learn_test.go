@@ -126,3 +126,19 @@ func TestPlansAreGivenBack(t *testing.T) {
 		require.Len(t, s.world().shared.free, 1)
 	}
 }
+
+// The nodes of a request are kept as they came: its answer, which leaves nodes out, does not change them.
+func TestNodesOutliveTheirAnswer(t *testing.T) {
+	_, h := start(t, func(o *Options) { o.MaxNodes = 9 })
+	pod := func(zone string) string {
+		return `"Pod":{"metadata":{"name":"p","namespace":"default"},"spec":{"nodeSelector":{"zone":"` + zone + `"},"containers":[{"name":"c","image":"i"}]}}`
+	}
+	node := func(zone string) string {
+		return `{"metadata":{"name":"in-` + zone + `","labels":{"zone":"` + zone + `"}},"status":{"allocatable":{"pods":"9"}}}`
+	}
+	status, text := post(t, h.URL, strings.NewReader(`{`+pod("b")+`,"Nodes":{"items":[`+node("a")+","+node("b")+`]}}`))
+	require.Equal(t, http.StatusOK, status, text)
+	status, text = post(t, h.URL, strings.NewReader(`{`+pod("a")+`,"NodeNames":["in-a","in-b"]}`))
+	require.Equal(t, http.StatusOK, status, text)
+	require.Contains(t, text, `"NodeNames":["in-a"]`)
+}

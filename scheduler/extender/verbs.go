@@ -49,9 +49,9 @@ func (w *world) filter(a *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterRe
 		}
 	}
 	if a.Nodes != nil {
-		result.Nodes = &v1.NodeList{Items: slices.DeleteFunc(a.Nodes.Items, func(n v1.Node) bool { return !fits[n.Name] })}
+		result.Nodes = &v1.NodeList{Items: slices.DeleteFunc(slices.Clone(a.Nodes.Items), func(n v1.Node) bool { return !fits[n.Name] })}
 	} else {
-		left := slices.DeleteFunc(names, func(name string) bool { return !fits[name] })
+		left := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !fits[name] })
 		result.NodeNames = &left
 	}
 	return result, nil
@@ -248,10 +248,10 @@ func (w *world) search(attempt *placement.Attempt, pod *v1.Pod, slot int) *preem
 		return nil
 	}
 	rejections[slot] = preemption.Resolvable
-	preemptor := *pod
+	preemptor := pod.DeepCopy()
 	preemptor.Status.NominatedNodeName = "" // the caller has checked already that the pod may preempt
 	r := preemption.Preempt(preemption.Request{
-		Pod: &preemptor, Cluster: w.snapshot, WhatIf: attempt.WhatIf(w.options()), Rejections: rejections, Budgets: w.budgets, Now: time.Now(),
+		Pod: preemptor, Cluster: w.snapshot, WhatIf: attempt.WhatIf(w.options()), Rejections: rejections, Budgets: w.budgets, Now: time.Now(),
 	})
 	if r.Outcome != preemption.Success {
 		return nil
