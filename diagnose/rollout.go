@@ -151,12 +151,19 @@ func (d *diagnosis) strategy(path, to string, ends []*v1.Pod) Change {
 	}}
 }
 
-// ofRollout is the outcome of Strategy: the pods of the older revision end first.
+// ofRollout is the outcome of Strategy: the pods of the older revision end first. The pods before the pod in the queue, its siblings among
+// them, take what room they can.
 func (d *diagnosis) ofRollout(c Change) (o outcome) {
 	t := d.trial()
 	defer t.end()
 	o.of = 1
-	if node, ok := t.place(apply(t.s, d.pod, []Change{c})); ok {
+	pod := apply(t.s, d.pod, []Change{c})
+	if at := slices.Index(d.crew.queue, d.pod); at > 0 && len(d.crew.queue) <= mostQueued {
+		for _, p := range d.crew.queue[:at] {
+			t.place(p)
+		}
+	}
+	if node, ok := t.place(pod); ok {
 		o.node, o.run = node, 1
 	}
 	o.also = []string{fmt.Sprintf("%s fewer while it rolls out", count(1, "pod"))}

@@ -79,6 +79,8 @@ func TestStrategy(t *testing.T) {
 		o := cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=4").Obj()}, Pods: []*v1.Pod{c.kind(of("d-old", "1").On("n"))}}
 		require.Equal(t, c.want, advised(t, o, nil, c.kind(of("d-new", "2"))), name)
 	}
+	one := cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=4").Obj()}, Pods: []*v1.Pod{port(of("d-old", "1").On("n"))}}
+	require.Empty(t, advised(t, one, nil, port(of("d-new-2", "2")), port(of("d-new-1", "2"))), "its sibling takes the room")
 	spread := func(b testkit.PodBuilder) *v1.Pod {
 		return b.Spread(1, v1.LabelHostname, v1.DoNotSchedule, "app=a").Request("cpu=1").Obj()
 	}

@@ -249,8 +249,11 @@ func (p *player) play() (node string, run int) {
 			run++
 		}
 	}
-	if fewer {
+	switch {
+	case fewer:
 		return "", len(old)
+	case len(p.r.Changes) > 0 && p.r.Changes[0].Kind == diagnose.Strategy:
+		return node, p.r.Run // it says where this pod goes, and no more
 	}
 	return node, run + p.restart(old)
 }
