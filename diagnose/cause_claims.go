@@ -95,11 +95,7 @@ func (x *sought) claim(name string) *Cause {
 		return nil
 	}
 	classes := cluster.List[*storagev1.StorageClass](x.c)
-	var names []string
-	for c := range classes.All() {
-		names = append(names, c.Name)
-	}
-	slices.Sort(names)
+	names := namesOf(classes.All())
 	exist := ""
 	if len(names) > 0 {
 		exist = " (" + few(names) + " " + verb(len(names), "exists", "exist") + ")"

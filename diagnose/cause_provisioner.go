@@ -23,12 +23,8 @@ func (x *sought) binds(provisioner string) string {
 	if provisioner == noProvisioner {
 		return ""
 	}
-	var names []string
 	list := cluster.List[*storagev1.CSIDriver](x.c)
-	for d := range list.All() {
-		names = append(names, d.Name)
-	}
-	slices.Sort(names)
+	names := namesOf(list.All())
 	text := ""
 	if _, there := list.Get("", provisioner); !there && names != nil {
 		text = fmt.Sprintf("; it has no CSIDriver (%s %s)", few(names), verb(len(names), "exists", "exist"))

@@ -24,11 +24,7 @@ import (
 
 // classMends returns the changes of a claim that name the class that looks like one that does not exist.
 func classMends(s *cluster.Snapshot, c *resourcev1.ResourceClaim) (out []*Change) {
-	var names []string
-	for class := range cluster.List[*resourcev1.DeviceClass](s).All() {
-		names = append(names, class.Name)
-	}
-	slices.Sort(names)
+	names := namesOf(cluster.List[*resourcev1.DeviceClass](s).All())
 	for k, r := range requestsOf(c) {
 		to, ok := near.Meant(r.class, names)
 		if slices.Contains(names, r.class) || !ok {
@@ -57,15 +53,14 @@ func classesOf(claim *resourcev1.ResourceClaim) (out []*string) {
 
 // deviceClaimsMeant is namesMeant for claims of devices.
 func (d *diagnosis) deviceClaimsMeant(add func(rule, path, from, to string, edit func(p *v1.Pod))) {
+	if len(d.pod.Spec.ResourceClaims) == 0 {
+		return
+	}
+	names := namesOf(cluster.List[*resourcev1.ResourceClaim](d.base).In(d.pod.Namespace))
 	for i, r := range d.pod.Spec.ResourceClaims {
 		if r.ResourceClaimName == nil {
 			continue
 		}
-		var names []string
-		for c := range cluster.List[*resourcev1.ResourceClaim](d.base).In(d.pod.Namespace) {
-			names = append(names, c.Name)
-		}
-		slices.Sort(names)
 		from, path := *r.ResourceClaimName, fmt.Sprintf("spec.resourceClaims[%d]", i)
 		if to, ok := near.Meant(from, names); ok && !slices.Contains(names, from) {
 			add(path, path+".resourceClaimName", from, to, func(p *v1.Pod) {
@@ -84,11 +79,7 @@ func entryOf(p *v1.Pod, name string) int {
 
 // templateMeant names the template that looks like one that does not exist, of which a controller then makes the claim.
 func (d *diagnosis) templateMeant() (c Change, ok bool) {
-	var names []string
-	for t := range cluster.List[*resourcev1.ResourceClaimTemplate](d.base).In(d.pod.Namespace) {
-		names = append(names, t.Name)
-	}
-	slices.Sort(names)
+	names := namesOf(cluster.List[*resourcev1.ResourceClaimTemplate](d.base).In(d.pod.Namespace))
 	for i, r := range d.pod.Spec.ResourceClaims {
 		if r.ResourceClaimTemplateName == nil || slices.Contains(names, *r.ResourceClaimTemplateName) {
 			continue

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -116,12 +117,7 @@ func (d *diagnosis) claimsMeant(add func(rule, path, from, to string, edit func(
 		if _, there := claims.Get(d.pod.Namespace, from); there {
 			continue
 		}
-		var names []string
-		for c := range claims.In(d.pod.Namespace) {
-			names = append(names, c.Name)
-		}
-		slices.Sort(names)
-		to, ok := near.Meant(from, names)
+		to, ok := near.Meant(from, namesOf(claims.In(d.pod.Namespace)))
 		if !ok {
 			continue
 		}
@@ -173,4 +169,13 @@ func (d *diagnosis) podsMeant(t *v1.PodAffinityTerm) (key, value, namespace stri
 		}
 	}
 	return key, value, namespace
+}
+
+// namesOf returns the names of objects, sorted; nil without objects.
+func namesOf[T metav1.Object](objects iter.Seq[T]) (names []string) {
+	for x := range objects {
+		names = append(names, x.GetName())
+	}
+	slices.Sort(names)
+	return names
 }

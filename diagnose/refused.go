@@ -27,10 +27,10 @@ var (
 
 // Refused returns the cause of a pod that the API server refuses with a text, such as those of package admission and of an admission controller:
 // such a pod does not exist, and no scheduler waits for it. A quota is named with its numbers, a class with the names that exist, a field with its value
-// and what is allowed. The remedies, at most three, are the class that is most likely meant, amounts that a quota or a LimitRange takes, a larger quota, and fewer pods. With each the pod gets a
-// node, or the owner needs no more pods. The siblings are other pods of its owner, and the API server refuses them with the same text. A remedy is for all of
-// them. It counts the pods of the owner that run, that wait in Input.Pending, and that are refused. Cost: some decisions for each pod that waits. The errors
-// are those of [Relax] about [Input].
+// and what is allowed. The remedies, at most three, are the class that is most likely meant, amounts that a quota or a LimitRange takes, a larger quota,
+// and fewer pods. With each the pod gets a node, or the owner needs no more pods. The siblings are other pods of its owner, and the API server refuses
+// them with the same text. A remedy is for all of them. It counts the pods of the owner that run, that wait in Input.Pending, and that are refused.
+// Cost: some decisions for each pod that waits. The errors are those of [Relax] about [Input].
 func Refused(in Input, pod *v1.Pod, text string, siblings ...*v1.Pod) (cause *Cause, remedies []Remedy, err error) {
 	defer must.Catch(&err)
 	if in.Snapshot == nil {

@@ -93,8 +93,8 @@ func (s *Server) Again(t testing.TB) {
 	s.run(t)
 }
 
-// FreeAddress returns an address of this machine on which nobody listens. Its port is none of those that systems give to whoever asks for
-// any: another process could get it before the caller listens.
+// FreeAddress returns an address of this machine on which nobody listens. Its port is outside the range from which the
+// kernel picks free ports: another process could get one of those before the caller listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	for {

@@ -156,6 +156,11 @@ func (p *player) mine(x *v1.Pod) bool {
 	return owner(x) != "" && owner(x) == owner(p.pod)
 }
 
+// begins reports whether the first change of the remedy is of a kind.
+func (p *player) begins(kind diagnose.Kind) bool {
+	return len(p.r.Changes) > 0 && p.r.Changes[0].Kind == kind
+}
+
 // edited returns a pod with the edits of the remedy.
 func (p *player) edited(pod *v1.Pod) *v1.Pod {
 	out, err := diagnose.Apply(p.s.Fork(), pod, p.r.Changes...)
@@ -219,9 +224,8 @@ func (p *player) play() (node string, run int) {
 	load(p.t, p.k, p.c, p.fork)
 	p.placer, err = placement.NewPlacer(p.fork, placement.DefaultProfile())
 	must(p.t, err)
-	fewer := len(p.r.Changes) > 0 && p.r.Changes[0].Kind == diagnose.Scale
 	for _, x := range p.c.Pending {
-		if p.fork.Pod(x.Namespace, x.Name) != nil || fewer && p.mine(x) {
+		if p.fork.Pod(x.Namespace, x.Name) != nil || p.begins(diagnose.Scale) && p.mine(x) {
 			continue // the remedy has given it a node, or its controller takes it away
 		}
 		if x == p.pod || p.mine(x) {
@@ -229,7 +233,7 @@ func (p *player) play() (node string, run int) {
 		}
 		self := x.Name == p.pod.Name && x.Namespace == p.pod.Namespace
 		if len(x.Spec.SchedulingGates) > 0 {
-			if !self || len(p.r.Changes) == 0 || p.r.Changes[0].Kind != diagnose.Recover {
+			if !self || !p.begins(diagnose.Recover) {
 				continue
 			}
 			x = x.DeepCopy() // the agent that the remedy names lifts its gate
@@ -250,9 +254,9 @@ func (p *player) play() (node string, run int) {
 		}
 	}
 	switch {
-	case fewer:
+	case p.begins(diagnose.Scale):
 		return "", len(old)
-	case len(p.r.Changes) > 0 && p.r.Changes[0].Kind == diagnose.Strategy:
+	case p.begins(diagnose.Strategy):
 		return node, p.r.Run // it says where this pod goes, and no more
 	}
 	return node, run + p.restart(old)

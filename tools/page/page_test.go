@@ -203,7 +203,7 @@ func TestTimeline(t *testing.T) {
 	require.Empty(t, steps.Lanes[0].Spans)
 }
 
-// The nodes of a page are in the order of zones and names, and those that were given stay where they are.
+// A page sorts its nodes by zone and name. The caller's list keeps its order.
 func TestNodesThatWereGiven(t *testing.T) {
 	given := []*v1.Node{nodeOf("n2", "b", "4"), nodeOf("n1", "a", "4")}
 	m := modelOf(t, written(t, New("t", given, nil)))

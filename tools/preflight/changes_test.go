@@ -12,8 +12,8 @@ import (
 	"github.com/podberth/podberth/tools/upgrade"
 )
 
-// What the new version changes is what program upgrade says: the pods that go elsewhere and those that run and would not be
-// admitted. Any of them makes the answer no.
+// Preflight names the changes of the new version as program upgrade does: pods that go to another node, and running pods that
+// would not be admitted. One of them makes the answer no.
 func TestChangesOfTheNewVersion(t *testing.T) {
 	args := []string{"-f", "../upgrade/testdata/cluster.yaml", "-from", "1.36", "-to", "1.37"}
 	var out, errs bytes.Buffer

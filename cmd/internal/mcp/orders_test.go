@@ -29,7 +29,7 @@ func TestOrderOfTheOverview(t *testing.T) {
 	require.Equal(t, []string{"wrong", "often", "rare"}, rules)
 }
 
-// Proposals of a drain stay in the order of what is blocked; those that lose pods come last, and alone they are none.
+// The proposals of a drain follow the order of the blocked pods. A proposal that loses pods comes last. There is no proposal when all of them lose pods.
 func TestOrderOfProposals(t *testing.T) {
 	proposed := func(remedies ...string) (out []string) {
 		a := &drainAnswer{}

@@ -125,7 +125,7 @@ func TestWhatIsListed(t *testing.T) {
 		{"devices to place", "a pod has claims", command.Need{Placing: true}, podsWith(`"spec":{"resourceClaims":[{}]}`), placing + devices + " resourceclaimtemplates"},
 		{"extended resources", "the status names a claim", command.Need{Placing: true}, podsWith(`"status":{"extendedResourceClaimStatus":{}}`), placing + devices + " resourceclaimtemplates"},
 		{"classes of devices", "a class may have an extended resource", command.Need{Placing: true}, map[string]string{"deviceclasses": one}, placing + devices + " resourceclaimtemplates"},
-		{"devices", "those that pods have", command.Need{Devices: true}, podsWith(`"spec":{"resourceClaims":[{}]}`), "nodes pods" + devices},
+		{"devices", "pods have them", command.Need{Devices: true}, podsWith(`"spec":{"resourceClaims":[{}]}`), "nodes pods" + devices},
 		{"no devices", "no pod has claims", command.Need{Devices: true}, nil, "nodes pods"},
 		{"devices of a group", "a group is no claim", command.Need{Devices: true}, podsWith(`"spec":{"schedulingGroup":{}}`), "nodes pods" + groups},
 		{"all", "everything", command.Need{All: true}, nil, placing + policies + makers + others + storage + groups + devices + " resourceclaimtemplates"},
