@@ -56,9 +56,14 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, _ []string) error {
-			context.AfterFunc(ctx, stop) // a second signal ends the process at once
-			return o.run(c.Context(), stdout)
+		RunE: func(*cobra.Command, []string) error {
+			running, end := context.WithCancel(context.WithoutCancel(ctx))
+			defer end()
+			defer context.AfterFunc(ctx, func() { // from the beginning of the stop on a second signal ends the process at once
+				stop()
+				end()
+			})()
+			return o.run(running, stdout)
 		},
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
@@ -141,6 +146,9 @@ func (o *options) prepare() (p prepared, err error) {
 	if err != nil {
 		return p, usage{err}
 	}
+	if o.shadow.on {
+		lease = nil // a shadow writes nothing
+	}
 	gates, err := o.gates.Gates()
 	if err != nil {
 		return p, usage{err}
@@ -162,13 +170,20 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 	for _, note := range o.gates.Notes() {
 		klog.InfoS("Feature gates", "warning", note)
 	}
+	return o.start(ctx, p, o.serverOf(p), stdout)
+}
+
+// serverOf returns the server that answers about the scheduler.
+func (o *options) serverOf(p prepared) *server {
 	s := &server{configuration: p.configuration, registry: prometheus.NewRegistry(), profiling: o.profiling}
-	if o.shadow.on {
-		p.daemon.Lease = nil // a shadow writes nothing
-	}
 	if p.daemon.Lease != nil {
 		s.elector = p.daemon.Lease.WatchDog
 	}
+	return s
+}
+
+// start runs the scheduler and its server until the context ends.
+func (o *options) start(ctx context.Context, p prepared, s *server, stdout io.Writer) error {
 	reports, closeReports, err := o.reports(stdout)
 	if err != nil {
 		return err

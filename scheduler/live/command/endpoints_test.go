@@ -12,20 +12,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/scheduler/live/internal/apitest"
 )
-
-// patience is how long a test waits for what must come.
-const patience = time.Minute
 
 // certificates returns a folder in which the processes of a test keep their certificate, because making one takes long.
 var certificates = sync.OnceValue(func() string {
@@ -48,12 +45,6 @@ type process struct {
 // run runs the command with an HTTPS server at a free port, until the test ends.
 func run(t *testing.T, args ...string) *process {
 	t.Helper()
-	return runTo(t, io.Discard, args...)
-}
-
-// runTo is run with a standard output.
-func runTo(t *testing.T, stdout io.Writer, args ...string) *process {
-	t.Helper()
 	o := parsed(t, append([]string{"--kube-api-content-type=application/json", "--cert-dir=" + certificates()}, args...)...) // the server of the test reads JSON
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -61,7 +52,7 @@ func runTo(t *testing.T, stdout io.Writer, args ...string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the certificate is made by the process
 	p := &process{t: t, address: listener.Addr().String(), client: &http.Client{Transport: transport}, ended: make(chan error, 1), stop: cancel}
-	go func() { p.ended <- o.run(ctx, stdout) }()
+	go func() { p.ended <- o.run(ctx, io.Discard) }()
 	t.Cleanup(func() {
 		cancel()
 		transport.CloseIdleConnections()
@@ -94,48 +85,39 @@ func (p *process) ask(path, token string) (code int, body string) {
 	return answer.StatusCode, string(data)
 }
 
-// until asks until the answer is good.
-func (p *process) until(path, token string, good func(body string) bool) (code int, body string) {
-	p.t.Helper()
-	err := wait.PollUntilContextTimeout(p.t.Context(), 10*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		code, body = p.ask(path, token)
-		return good(body), nil
-	})
-	require.NoError(p.t, err, "%s answers %s", path, body)
-	return code, body
-}
-
 // readyz names what it waits for, while healthz and livez are well; then it is ready. With leader election the lease is a check of
 // healthz and readyz.
 func TestHealth(t *testing.T) {
-	api := &apitest.API{Held: map[string]chan struct{}{"nodes": make(chan struct{}), "csinodes": make(chan struct{})}}
-	p := run(t, "--kubeconfig", startAPI(t, api), "--leader-elect=false")
-	for path, want := range map[string]string{
-		"/healthz": "ok", "/livez": "ok", "/healthz?verbose": "[+]ping ok\nhealthz check passed\n", "/livez?verbose": "[+]ping ok\nlivez check passed\n",
-	} {
-		code, body := p.ask(path, "")
-		require.Equal(t, http.StatusOK, code, path)
-		require.Equal(t, want, body, path)
-	}
-	readyz := func(want string) {
-		t.Helper()
-		code, _ := p.until("/readyz?verbose", "", func(body string) bool { return body == want })
-		require.Equal(t, map[bool]int{true: http.StatusOK, false: http.StatusInternalServerError}[strings.HasPrefix(want, "[+]")], code)
-	}
-	readyz("[-]sched-handler-sync failed: waiting for the first list of nodes, csinodes.storage.k8s.io\nreadyz check failed\n")
-	close(api.Held["nodes"])
-	readyz("[-]sched-handler-sync failed: waiting for the first list of csinodes.storage.k8s.io\nreadyz check failed\n")
-	close(api.Held["csinodes"])
-	readyz("[+]sched-handler-sync ok\nreadyz check passed\n")
-	_, body := p.ask("/readyz", "")
-	require.Equal(t, "ok", body)
+	synctest.Test(t, func(t *testing.T) {
+		api := &apitest.API{Held: map[string]chan struct{}{"nodes": make(chan struct{}), "csinodes": make(chan struct{})}}
+		p := bubble(t, api, nil, "--leader-elect=false")
+		answers := func(code int, want map[string]string) {
+			t.Helper()
+			for path, body := range want {
+				got, text := p.ask(path)
+				require.Equal(t, code, got, path)
+				require.Equal(t, body, text, path)
+			}
+		}
+		answers(http.StatusOK, map[string]string{
+			"/healthz": "ok", "/livez": "ok", "/healthz?verbose": "[+]ping ok\nhealthz check passed\n", "/livez?verbose": "[+]ping ok\nlivez check passed\n",
+		})
+		answers(http.StatusInternalServerError, map[string]string{
+			"/readyz": "[-]sched-handler-sync failed: waiting for the first list of nodes, csinodes.storage.k8s.io\nreadyz check failed\n",
+		})
+		close(api.Held["nodes"])
+		answers(http.StatusInternalServerError, map[string]string{
+			"/readyz": "[-]sched-handler-sync failed: waiting for the first list of csinodes.storage.k8s.io\nreadyz check failed\n",
+		})
+		close(api.Held["csinodes"])
+		answers(http.StatusOK, map[string]string{"/readyz": "ok", "/readyz?verbose": "[+]sched-handler-sync ok\nreadyz check passed\n"})
 
-	p = run(t, "--kubeconfig", startAPI(t, &apitest.API{}))
-	_, body = p.ask("/healthz?verbose", "")
-	require.Equal(t, "[+]leaderElection ok\nhealthz check passed\n", body)
-	_, body = p.ask("/livez?verbose", "")
-	require.Equal(t, "[+]ping ok\nlivez check passed\n", body)
-	readyz("[+]leaderElection ok\n[+]sched-handler-sync ok\nreadyz check passed\n")
+		p = bubble(t, &apitest.API{}, nil)
+		answers(http.StatusOK, map[string]string{
+			"/healthz?verbose": "[+]leaderElection ok\nhealthz check passed\n", "/livez?verbose": "[+]ping ok\nlivez check passed\n",
+			"/readyz?verbose": "[+]leaderElection ok\n[+]sched-handler-sync ok\nreadyz check passed\n",
+		})
+	})
 }
 
 // While the API server is away at the start, readyz names the error. The process is alive, and a stop ends the wait.
@@ -150,20 +132,21 @@ func TestHealthWhileAway(t *testing.T) { // B3.21
 		{"permissions", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "--shadow=false"},
 		{"permissions, asked by the shadow", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "--shadow"},
 	}, func(t *testing.T, x test) {
-		p := run(t, "--leader-elect=false", x.mode, "--kubeconfig", startAPI(t, &apitest.API{Answer: func(w http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Path != x.path {
-				return false
-			}
-			http.Error(w, "", http.StatusServiceUnavailable)
-			return true
-		}}))
-		code, _ := p.until("/readyz", "", func(body string) bool {
-			return strings.HasPrefix(body, "[-]sched-handler-sync failed: asking the API server what it serves and what the account may do (the server is currently unable to handle the request")
+		synctest.Test(t, func(t *testing.T) {
+			p := bubble(t, &apitest.API{Answer: func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path != x.path {
+					return false
+				}
+				http.Error(w, "", http.StatusServiceUnavailable)
+				return true
+			}}, nil, "--leader-elect=false", x.mode)
+			code, body := p.ask("/readyz")
+			require.Equal(t, http.StatusInternalServerError, code)
+			require.True(t, strings.HasPrefix(body, "[-]sched-handler-sync failed: asking the API server what it serves and what the account may do (the server is currently unable to handle the request"), body)
+			_, body = p.ask("/livez")
+			require.Equal(t, "ok", body)
+			require.NoError(t, p.end())
 		})
-		require.Equal(t, http.StatusInternalServerError, code)
-		_, body := p.ask("/livez", "")
-		require.Equal(t, "ok", body)
-		require.NoError(t, p.end())
 	})
 }
 
@@ -171,34 +154,28 @@ func TestHealthWhileAway(t *testing.T) { // B3.21
 func TestDelayedCache(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\ndelayCacheUntilActive: true\n"), 0o600))
-	asked := make(chan struct{})
-	api := &apitest.API{Answer: func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/leases/kube-scheduler") {
-			select {
-			case asked <- struct{}{}:
-			default: // nobody counts
-			}
+	synctest.Test(t, func(t *testing.T) {
+		api := &apitest.API{}
+		hold := func(holder string) {
+			api.Put(t, &coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-scheduler"},
+				Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: ptr.To[int32](3600)},
+			})
 		}
-		return false
-	}}
-	hold := func(holder string) {
-		api.Put(t, &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-scheduler"},
-			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: ptr.To[int32](3600)},
-		})
-	}
-	hold("somebody")
-	p := run(t, "--kubeconfig", startAPI(t, api), "--config", file, "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s", "--leader-elect-retry-period=50ms")
-	p.until("/readyz", "", func(body string) bool {
-		return strings.Contains(body, "waiting for the first list of nodes, namespaces, ")
+		hold("somebody")
+		p := bubble(t, api, nil, "--config", file)
+		for range 3 {
+			code, body := p.ask("/readyz")
+			require.Equal(t, http.StatusInternalServerError, code)
+			require.True(t, strings.HasPrefix(body, "[+]leaderElection ok\n[-]sched-handler-sync failed: waiting for the first list of nodes, namespaces, services, "), body)
+			time.Sleep(time.Minute) // of the bubble: the lease is asked for again and again
+		}
+		require.Zero(t, api.Asked(http.MethodGet, "/api/v1/nodes"))
+		hold("")
+		time.Sleep(10 * time.Second)
+		_, body := p.ask("/readyz")
+		require.Equal(t, "ok", body)
 	})
-	for range 2 { // the lease is asked for again and again
-		<-asked
-	}
-	_, body := p.ask("/readyz", "")
-	require.True(t, strings.HasPrefix(body, "[+]leaderElection ok\n[-]sched-handler-sync failed: waiting for the first list of nodes, namespaces, services, "), body)
-	hold("")
-	p.until("/readyz", "", func(body string) bool { return body == "ok" })
 }
 
 // Everything but the checks needs a user whom the API server knows and who may read the path. Without --authentication-kubeconfig and
@@ -226,7 +203,18 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// configz has the configuration with its defaults, and metrics have kube-scheduler's names.
+// Metrics have kube-scheduler's names.
+func TestMetricNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := bubble(t, &apitest.API{}, nil, "--leader-elect=false")
+		_, body := p.ask("/metrics")
+		for _, name := range []string{`scheduler_pending_pods{queue="active"} 0`, `scheduler_cache_size{type="nodes"} 0`, "rest_client_requests_total", "workqueue_depth", "process_cpu_seconds_total", "go_goroutines"} {
+			require.Contains(t, body, name)
+		}
+	})
+}
+
+// configz has the configuration with its defaults.
 func TestAnswersToOperators(t *testing.T) {
 	kubeconfig := startAPI(t, &apitest.API{})
 	access := []string{"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig, "--leader-elect=false"}
@@ -243,10 +231,6 @@ func TestAnswersToOperators(t *testing.T) {
 	require.Equal(t, "KubeSchedulerConfiguration kubescheduler.config.k8s.io/v1", c.Config.Kind+" "+c.Config.APIVersion)
 	require.Equal(t, 16, c.Config.Parallelism)
 	require.Equal(t, "default-scheduler", c.Config.Profiles[0].SchedulerName)
-	_, body = p.until("/metrics", "operator", func(body string) bool { return strings.Contains(body, "scheduler_pending_pods") })
-	for _, name := range []string{`scheduler_pending_pods{queue="active"} 0`, `scheduler_cache_size{type="nodes"} 0`, "rest_client_requests_total", "workqueue_depth", "process_cpu_seconds_total", "go_goroutines"} {
-		require.Contains(t, body, name)
-	}
 	p = run(t, append(access, "--profiling=false")...)
 	code, _ := p.ask("/debug/pprof/", "operator")
 	require.Equal(t, http.StatusNotFound, code)

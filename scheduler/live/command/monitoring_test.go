@@ -4,8 +4,8 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -81,11 +81,11 @@ func TestAlerts(t *testing.T) {
 	}
 	manifest(t, "monitoring/alerts.yaml", &rules)
 	require.Equal(t, "monitoring.coreos.com/v1 PrometheusRule", rules.APIVersion+" "+rules.Kind)
-	kubeconfig := startAPI(t, &apitest.API{})
-	p := run(t, "--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig)
-	_, body := p.until("/metrics", "operator", func(body string) bool {
-		return strings.Contains(body, `leader_election_master_status{name="kube-scheduler"} 1`) && strings.Contains(body, "podberth_watch_age_seconds{")
+	var body string
+	synctest.Test(t, func(t *testing.T) {
+		_, body = bubble(t, &apitest.API{}, nil).ask("/metrics")
 	})
+	require.Contains(t, body, `leader_election_master_status{name="kube-scheduler"} 1`)
 	has := func(name, label string) bool {
 		for _, m := range scheduler.MetricTable() { // one that counts nothing yet is not in the answer
 			if m.Name == name {

@@ -62,10 +62,8 @@ func logged() func() string {
 // command runs the command without a port for its server, and returns its exit code and its output.
 func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	var out, errs bytes.Buffer
-	code = Run(ctx, append([]string{"--secure-port=0", "--kube-api-content-type=application/json", "--leader-elect=false"}, args...), &out, &errs)
+	code = Run(t.Context(), append([]string{"--secure-port=0", "--kube-api-content-type=application/json", "--leader-elect=false"}, args...), &out, &errs)
 	return code, out.String(), errs.String()
 }
 

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -62,47 +64,47 @@ func TestShadow(t *testing.T) {
 		}},
 		{"closed", "the shadow goes on without its reader", closed{}, nil, nil},
 	}, func(t *testing.T, c test) {
-		said := logged()
-		api := &apitest.API{}
-		size := v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110")}
-		pod := func(name, node string) *v1.Pod {
-			return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}, Spec: v1.PodSpec{
-				NodeName: node, SchedulerName: "other",
-				Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}}}},
-			}}
-		}
-		for _, name := range []string{"n1", "n2"} {
-			api.Put(t, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Status: v1.NodeStatus{Allocatable: size, Capacity: size}})
-		}
-		for _, name := range []string{"a", "b", "c", "d"} {
-			api.Put(t, pod(name, ""))
-		}
-		kubeconfig := startAPI(t, api)
-		p := runTo(t, c.stdout, append([]string{"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig, "--shadow"}, c.args...)...)
-		p.until("/readyz", "", func(body string) bool { return body == "ok" })
-		_, body := p.ask("/healthz?verbose", "")
-		require.Equal(t, "[+]ping ok\nhealthz check passed\n", body, "there is no lease")
-		for _, bound := range []*v1.Pod{
-			pod("a", "n1"), pod("b", "n2"), // both nodes are empty before the first, and equal again after the second
-			pod("c", "n2"),   // of the first and the third, one is where the shadow would have it and one a tie
-			pod("d", "gone"), // a node that the shadow does not know
-		} {
-			api.Put(t, bound)
-		}
-		p.until("/metrics", "operator", func(body string) bool {
-			return strings.Contains(body, `podberth_shadow_decisions_total{verdict="same"} 2`) && strings.Contains(body, `podberth_shadow_decisions_total{verdict="tie"} 1`) &&
-				strings.Contains(body, `podberth_shadow_decisions_total{verdict="unknown"} 1`)
+		synctest.Test(t, func(t *testing.T) {
+			said := logged()
+			api := &apitest.API{}
+			size := v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110")}
+			pod := func(name, node string) *v1.Pod {
+				return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}, Spec: v1.PodSpec{
+					NodeName: node, SchedulerName: "other",
+					Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}}}},
+				}}
+			}
+			for _, name := range []string{"n1", "n2"} {
+				api.Put(t, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Status: v1.NodeStatus{Allocatable: size, Capacity: size}})
+			}
+			for _, name := range []string{"a", "b", "c", "d"} {
+				api.Put(t, pod(name, ""))
+			}
+			p := bubble(t, api, c.stdout, append([]string{"--shadow"}, c.args...)...)
+			_, body := p.ask("/readyz?verbose")
+			require.Equal(t, "[+]sched-handler-sync ok\nreadyz check passed\n", body, "there is no lease")
+			for _, bound := range []*v1.Pod{
+				pod("a", "n1"), pod("b", "n2"), // both nodes are empty before the first, and equal again after the second
+				pod("c", "n2"),   // of the first and the third, one is where the shadow would have it and one a tie
+				pod("d", "gone"), // a node that the shadow does not know
+			} {
+				api.Put(t, bound)
+			}
+			_, body = p.ask("/metrics")
+			for verdict, n := range map[shadow.Verdict]int{shadow.Same: 2, shadow.Tie: 1, shadow.Unknown: 1} {
+				require.Contains(t, body, fmt.Sprintf("podberth_shadow_decisions_total{verdict=%q} %d\n", verdict, n))
+			}
+			require.NoError(t, p.end())
+			if c.written == nil {
+				require.Contains(t, said(), `"A report was not written" err="nobody reads" pod="default/d"`)
+				return
+			}
+			require.NotContains(t, said(), "A report was not written")
+			text := c.written()
+			require.Equal(t, 1, strings.Count(text, "\n"), c.why)
+			var r shadow.Report
+			require.NoError(t, json.Unmarshal([]byte(text), &r))
+			require.Equal(t, "default/d unknown gone", r.Pod+" "+string(r.Verdict)+" "+r.Node)
 		})
-		require.NoError(t, p.end())
-		if c.written == nil {
-			require.Contains(t, said(), `"A report was not written" err="nobody reads" pod="default/d"`)
-			return
-		}
-		require.NotContains(t, said(), "A report was not written")
-		text := c.written()
-		require.Equal(t, 1, strings.Count(text, "\n"), c.why)
-		var r shadow.Report
-		require.NoError(t, json.Unmarshal([]byte(text), &r))
-		require.Equal(t, "default/d unknown gone", r.Pod+" "+string(r.Verdict)+" "+r.Node)
 	})
 }

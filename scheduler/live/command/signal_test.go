@@ -8,10 +8,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,12 +31,12 @@ func TestMain(m *testing.M) {
 
 // The first signal begins a stop in order, which here waits for the answer to the release of the lease. The second ends the process.
 func TestSecondSignal(t *testing.T) { // B3.14
-	var stopping atomic.Bool
 	leads, releases := make(chan struct{}, 100), make(chan struct{}, 100)
 	kubeconfig := startAPI(t, &apitest.API{Answer: func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body) // the process may have ended
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		switch {
-		case r.Method == http.MethodPut && stopping.Load():
-			_, _ = io.Copy(io.Discard, r.Body) // only then the end of the request is seen
+		case r.Method == http.MethodPut && bytes.Contains(body, []byte(`"holderIdentity":""`)):
 			releases <- struct{}{}
 			<-r.Context().Done()
 			return true
@@ -58,27 +56,16 @@ func TestSecondSignal(t *testing.T) { // B3.14
 		t.Helper()
 		select {
 		case <-happens:
-		case <-time.After(patience):
-			_ = c.Process.Kill() // the test has failed
-			require.FailNow(t, what+" does not happen", said.String())
+		case err := <-ended:
+			require.FailNow(t, "the process ends before "+what, "%v\n%s", err, said.String())
 		}
 	}
-	wait("the lease", leads)
-	stopping.Store(true)
+	wait("it has the lease", leads)
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
-	wait("the release of the lease", releases)
+	wait("it releases the lease", releases)
 	require.Empty(t, ended, "the process waits")
-	var err error
-	for over := false; !over; {
-		if err := c.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
-			require.NoError(t, err)
-		}
-		select {
-		case err = <-ended:
-			over = true
-		case <-time.After(10 * time.Millisecond): // the process may not have seen the first yet
-		}
-	}
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	err := <-ended
 	var exit *exec.ExitError
 	require.True(t, errors.As(err, &exit), "%v\n%s", err, said.String())
 	require.Equal(t, syscall.SIGTERM, exit.Sys().(syscall.WaitStatus).Signal(), said.String())

@@ -63,8 +63,8 @@ func TestBadValues(t *testing.T) {
 		{"reports in a folder", "--shadow-output: open " + dir + ": is a directory", []string{master, "--shadow", "--shadow-output", dir}},
 	}, func(t *testing.T, c test) {
 		said := logged()
-		ctx, stop := context.WithTimeout(t.Context(), patience)
-		defer stop()
+		ctx, stop := context.WithCancel(t.Context())
+		stop() // a command that takes the value ends without an error
 		var out, errs bytes.Buffer
 		require.Equal(t, 2, Run(ctx, append([]string{"--secure-port=0"}, c.args...), &out, &errs), errs.String())
 		require.Empty(t, out.String())
