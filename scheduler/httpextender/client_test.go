@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -171,6 +172,14 @@ func TestReplaceView(t *testing.T) {
 	require.Error(t, err, "names are checked all the same")
 }
 
+// silent gives no answer before the request ends.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
 // Failures of the transport, of any verb.
 func TestFailures(t *testing.T) {
 	call := map[string]func(*Client) error{
@@ -198,22 +207,26 @@ func TestFailures(t *testing.T) {
 			require.Error(t, do(serve(t, &stub{answer: "<html>"}, nil)))
 		})
 		t.Run("late answer to "+verb, func(t *testing.T) {
-			release := make(chan struct{})
-			late := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release })
-			x := serve(t, late, func(x *configv1.Extender) { x.HTTPTimeout.Duration = 20 * time.Millisecond })
-			t.Cleanup(func() { close(release) }) // closed before the server
-			require.ErrorContains(t, do(x), "Client.Timeout exceeded")
+			x := serve(t, &stub{}, func(x *configv1.Extender) { x.HTTPTimeout.Duration = 20 * time.Second })
+			synctest.Test(t, func(t *testing.T) {
+				x.http.Transport = silent{}
+				began := time.Now()
+				require.ErrorIs(t, do(x), context.DeadlineExceeded)
+				require.Equal(t, 20*time.Second, time.Since(began))
+			})
 		})
 		t.Run("cancelled "+verb, func(t *testing.T) {
-			release := make(chan struct{})
-			x := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release }), nil)
-			t.Cleanup(func() { close(release) })
 			background := ctx
 			defer func() { ctx = background }()
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, 10*time.Millisecond)
-			defer cancel()
-			require.ErrorIs(t, do(x), context.DeadlineExceeded)
+			ctx, cancel = context.WithCancel(ctx)
+			release := make(chan struct{})
+			x := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				cancel()
+				<-release
+			}), nil)
+			t.Cleanup(func() { close(release) }) // closed before the server
+			require.ErrorIs(t, do(x), context.Canceled)
 		})
 	}
 	require.Equal(t, 5*time.Second, serve(t, &stub{}, nil).http.Timeout, "0 means 5 s")

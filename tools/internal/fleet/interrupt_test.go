@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,6 +38,20 @@ func (e ending) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// searching is the context of a search. It ends when the search has asked for the end so often as left says, once that is set.
+type searching struct {
+	context.Context
+	interrupt func()
+	left      atomic.Int32 // 0: it does not end by itself
+}
+
+func (s *searching) Err() error {
+	if s.left.Load() > 0 && s.left.Add(-1) == 0 {
+		s.interrupt()
+	}
+	return s.Context.Err()
+}
+
 // The end of the context ends every program and what it searches, with one line and nothing on standard output. Searches without a limit,
 // which would take hours or days, are ended on their way, everything else when the input is read.
 func TestInterrupted(t *testing.T) {
@@ -66,27 +80,19 @@ func TestInterrupted(t *testing.T) {
 		{"consolidate", program{"consolidate", consolidate.Run, forever}},
 		{"rollout", program{"rollout", rollout.Run, []string{"-ignore-daemonsets", "-delete-emptydir-data", "-force"}}},
 	}, func(t *testing.T, p test) {
-		ctx, interrupt := context.WithCancel(t.Context())
+		live, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
+		ctx := &searching{Context: live, interrupt: interrupt}
 		in := ending{bytes.NewReader(cluster.Bytes()), interrupt}
 		if p.program.name == "pressure" {
 			in.Reader = bytes.NewReader(oneNode)
 		}
 		if slices.Contains(p.args, "-time") {
-			in.read = func() { time.AfterFunc(50*time.Millisecond, interrupt) }
+			in.read = func() { ctx.left.Store(100) }
 		}
 		var answer, errs bytes.Buffer
-		ended := make(chan int, 1)
-		go func() {
-			ended <- p.run(ctx, append([]string{"-f", "-", "-o", "json"}, p.args...), in, &answer, &errs)
-		}()
-		select {
-		case code := <-ended:
-			require.Contains(t, errs.String(), p.program.name+": interrupted\n")
-			require.Equal(t, 2, code)
-			require.Empty(t, answer.String())
-		case <-time.After(time.Minute):
-			t.Fatal("the search goes on")
-		}
+		require.Equal(t, 2, p.run(ctx, append([]string{"-f", "-", "-o", "json"}, p.args...), in, &answer, &errs))
+		require.Contains(t, errs.String(), p.program.name+": interrupted\n")
+		require.Empty(t, answer.String())
 	})
 }
