@@ -141,7 +141,7 @@ func (answer over) ask(ctx context.Context, objects *dump.Objects, args []string
 	return json.Unmarshal(out, into)
 }
 
-// rollout asks which nodes cannot be drained one after the other.
+// rollout asks which nodes cannot be drained one after the other. A configuration that the new version refuses decides nothing: the default profile does.
 func (a *preflight) rollout(ctx context.Context, o options, objects *dump.Objects, stderr io.Writer) error {
 	var plan struct {
 		Summary struct {
@@ -151,6 +151,10 @@ func (a *preflight) rollout(ctx context.Context, o options, objects *dump.Object
 		Blocked []planner.Deadlock
 		Waiting []string
 		Untried int
+	}
+	if len(a.Fields) > 0 {
+		objects.Warnings.Add("-config: " + a.To + " refuses it; where drained pods go is decided by the default profile")
+		o.config = ""
 	}
 	args := []string{fmt.Sprintf("-force=%v", o.force), fmt.Sprintf("-delete-emptydir-data=%v", o.emptyDirs), fmt.Sprintf("-surge=%d", o.surge), fmt.Sprintf("-steps=%d", o.Steps)}
 	if err := over(rollout.Over).ask(ctx, objects, args, o, stderr, &plan); err != nil {

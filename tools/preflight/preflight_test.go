@@ -3,6 +3,7 @@ package preflight
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -70,6 +71,20 @@ func TestReady(t *testing.T) {
 	require.Equal(t, program.No, code)
 	require.Contains(t, out, "not now; ")
 	require.Contains(t, out, "; 1 kubelet more than 3 minor versions older than 1.37: n1\n")
+	config := filepath.Join(t.TempDir(), "scheduler.yaml")
+	require.NoError(t, os.WriteFile(config, []byte(`
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: LeastAllocated, resources: [{name: cpu, weight: 1}], requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}]}}}
+`), 0o600))
+	code, out, errs = before(node("n1", "v1.35.1"), "-f", "-", "-to", "1.37", "-config", config)
+	require.Equal(t, program.No, code, errs)
+	require.Contains(t, out, "; 1 field refused by 1.37\n")
+	require.Contains(t, out, "requestedToCapacityRatio   accepted   must be nil when type is not RequestedToCapacityRatio\n")
+	require.Contains(t, errs, "-config: 1.37 refuses it; where drained pods go is decided by the default profile")
 	for _, c := range []struct{ args, want string }{
 		{"", "-f: Required value"},
 		{"-f -", "-to: Required value: a release such as 1.37"},
