@@ -151,6 +151,7 @@ func TestValidatePodUpdate(t *testing.T) {
 		{"gate", "comes at creation only", func(p *v1.Pod) { p.Spec.SchedulingGates = gates("g") }, []string{"spec.schedulingGates[0].name: Forbidden: only deletion is allowed"}},
 		{"node", "is set by binding", func(p *v1.Pod) { p.Spec.NodeName = "n" }, []string{kept}},
 		{"cpu", "is changed by a resize", func(p *v1.Pod) { p.Spec.Containers[0].Resources.Limits = quantities("cpu", "3") }, []string{kept}},
+		{"priority class", "its value is in the pod already", func(p *v1.Pod) { p.Spec.PriorityClassName = "high" }, []string{kept}},
 		{"priority", "is set by admission", func(p *v1.Pod) { p.Spec.Priority = new(int32(7)) }, []string{kept}},
 		{"port", "the port of the node is taken when the pod is placed", func(p *v1.Pod) { p.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 8080, HostPort: 80}} }, []string{kept}},
 		{"containers", "their number stays", func(p *v1.Pod) { p.Spec.Containers = append(p.Spec.Containers, v1.Container{}) }, []string{"spec.containers: Forbidden: pod updates may not add or remove containers"}},

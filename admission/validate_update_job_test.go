@@ -67,6 +67,8 @@ func TestJobUpdates(t *testing.T) {
 		{"mode", "it stays", job(indexed), job(stored), "spec.completionMode: Invalid value"},
 		{"failures of an index", "their limit stays", job(indexed, func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(2)) }), job(stored, indexed, func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(1)) }), "spec.backoffLimitPerIndex: Invalid value: 2: field is immutable"},
 		{"failures of an index as they are", "nothing changes", job(indexed, func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(1)) }), job(stored, indexed, func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = new(int32(1)) }), ""},
+		{"who manages it", "it stays", job(func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/b") }), job(stored, func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/a") }), "spec.managedBy: Invalid value: \"example.com/b\": field is immutable"},
+		{"who manages it as it is", "nothing changes", job(func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/a") }), job(stored, func(j *batchv1.Job) { j.Spec.ManagedBy = new("example.com/a") }), ""},
 		{"selector", "it stays", job(func(j *batchv1.Job) { j.Spec.Selector = &metav1.LabelSelector{} }), job(stored), "spec.selector: Invalid value"},
 	}, func(t *testing.T, c test) {
 		testkit.Unchanged(t, func() {

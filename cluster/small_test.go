@@ -31,6 +31,7 @@ func TestForksHaveTheirOwnIndex(t *testing.T) {
 		require.NoError(t, s.Set(label(k)))
 	}
 	forks := []*Snapshot{s.Fork(), s.Fork()}
+	require.NoError(t, forks[1].Set(testkit.Pod("other/p").On("a").Obj())) // so that the next set has another number than in the first fork
 	for k, f := range forks {
 		require.NoError(t, f.Set(label(10+k)))
 	}

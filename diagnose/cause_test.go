@@ -51,10 +51,17 @@ func TestCause(t *testing.T) {
 			&Cause{Type: "Reserved", Object: "Pod default/p", Nodes: []string{"a", "b"}, Text: "a is reserved by 50%s=%d%v, b is reserved by %d"}},
 		{"open before closed", "an open node that is too small is the cause, not the reserved one", []*v1.Node{small("a", "a").Obj(), small("c", "a").Taint("team=x:NoSchedule").Obj()}, testkit.Pod("p").NodeSelector("pool=a").Request("cpu=2").Obj(),
 			&Cause{Type: "TooLarge", Object: "Pod default/p", Field: "spec.containers", Wanted: "2", Found: "a 1", Nodes: []string{"a"}, Text: "it asks for cpu 2, and a has 1", Others: "c is reserved by team=x"}},
+		{"apart", "each node has a pod that it avoids", []*v1.Node{small("a", "a").Obj(), small("c", "a").Obj()}, testkit.Pod("p").RequireApart(v1.LabelHostname, "app=x").Obj(),
+			&Cause{Type: "AntiAffinity", Object: "Pod default/p", Field: "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]", Wanted: v1.LabelHostname, Found: "xa and xc", Nodes: []string{"a", "c"},
+				Text: "its anti-affinity by kubernetes.io/hostname avoids pods with app=x, which are near a and c (xa and xc)"}},
 		{"the owner", "the field is one of the object that a person edits", crowd[:1], testkit.Pod("p").Owner("apps/v1", "StatefulSet", "db").NodeSelector("pool=c").Obj(),
 			&Cause{Type: "NoNode", Object: "StatefulSet default/db", Field: "spec.template.spec.nodeSelector[pool]", Wanted: "pool=c", Found: "b0 has b", Nodes: []string{"b0"}, Text: "it wants pool=c, and b0 has b"}},
 	}, func(t *testing.T, c test) {
-		require.Equal(t, c.want, causeOf(t, cluster.Objects{Nodes: c.nodes}, c.pod))
+		var pods []*v1.Pod
+		for _, n := range c.nodes {
+			pods = append(pods, testkit.Pod("x"+n.Name).Labels("app=x").On(n.Name).Obj())
+		}
+		require.Equal(t, c.want, causeOf(t, cluster.Objects{Nodes: c.nodes, Pods: pods}, c.pod))
 	})
 }
 

@@ -68,3 +68,16 @@ func TestWaitingForEachOther(t *testing.T) {
 		require.Equal(t, causeAffinity, CauseOf(plan, s, c.pod).Type, "who counts causes by type needs no waiting pods")
 	})
 }
+
+// The pod for which another one waits is tried on the nodes that are there, not on a new node alone: this pod may run on n1 only.
+func TestWaitForAPodOnANodeThatIsThere(t *testing.T) {
+	second := testkit.Pod("b").Labels("app=b").Request("cpu=1").Obj()
+	first := testkit.Pod("a").RequireWith(v1.LabelHostname, "app=b").Request("cpu=1").RequireNodes(v1.NodeSelectorTerm{
+		MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n1"}}},
+	}).Obj()
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Label(v1.LabelHostname, "n1").Capacity("cpu=4,pods=9").Obj()}})
+	require.NoError(t, err)
+	d, err := Relax(Input{Snapshot: s, Pending: []*v1.Pod{first, second}}, first, Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"wait for default/b: then this pod gets a node too"}, d.Advice()[:1])
+}

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -185,4 +186,20 @@ func TestFitManyResources(t *testing.T) {
 func TestFitFreeSlot(t *testing.T) {
 	s := CompileFit(pod("p", "cpu", "1"), FitOptions{}).On(newWorld(nil).resolve())
 	require.NotZero(t, s.Check(0), "a free slot takes no pod and does not panic")
+}
+
+// While one container of a running pod goes from 2 cpu down to 1 and another from 1 up to 2, the pod holds the larger of both sums, 3 cpu.
+// Until v1.36 it holds the sum of the larger amounts, 4 cpu (rules L4.1 to L4.3).
+func TestHeldInEachRelease(t *testing.T) {
+	crossed := pod("a", "cpu", "1")
+	crossed.Spec.Containers = append(crossed.Spec.Containers, v1.Container{Name: "d", Resources: v1.ResourceRequirements{Requests: list("cpu", "2")}})
+	for _, s := range [][2]string{{"c", "2"}, {"d", "1"}} {
+		crossed.Status.ContainerStatuses = append(crossed.Status.ContainerStatuses, v1.ContainerStatus{Name: s[0], Resources: &v1.ResourceRequirements{Requests: list("cpu", s[1])}})
+	}
+	for v, want := range map[release.Version][]Insufficient{
+		release.V1_37: nil,
+		release.V1_36: {{Resource: "cpu", Requested: 1000, Used: 4000, Capacity: 4000, Reason: "Insufficient cpu"}},
+	} {
+		require.Equal(t, want, Lacks(pod("p", "cpu", "1"), node("n", "cpu", "4", "pods", "9"), []*v1.Pod{crossed}, FitOptions{Release: v}), v.String())
+	}
 }

@@ -25,6 +25,11 @@ func TestPreFiltersShareNothing(t *testing.T) {
 	require.Equal(t, []string{"A", "B", "C", "E"}, f.Rejecters())
 	f.Rejecters()[0] = "x"
 	require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A B C E]"}, f.LeftOut(), "plugins that narrowed, not plugins that rejected")
+
+	var alone PreFilters // nothing narrowed
+	alone.Add(PreFilterResult{Plugin: "D", Code: Unschedulable})
+	alone.Rejecters()[0] = "x"
+	require.Equal(t, []string{"D"}, alone.Rejecters())
 }
 
 // reusing is a predicate that fills one list with the reasons of each node.

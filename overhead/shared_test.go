@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // What is returned shares nothing with what was given, also amounts that are behind a pointer because no int64 holds them.
@@ -21,6 +22,8 @@ func TestNothingIsShared(t *testing.T) {
 	pod.Spec.Overhead = huge()
 	whole := pod.DeepCopy()
 	whole.Spec.Resources = &v1.ResourceRequirements{Requests: huge(), Limits: huge()}
+	whole.Status.Resources = &v1.ResourceRequirements{Requests: huge()}
+	whole.Status.AllocatedResources = v1.ResourceList{"cpu": huge()["cpu"], "example.com/x": huge()["cpu"]} // a resource that spec.resources may not name
 	node := testkit.Node("n").Obj()
 	node.Status.Capacity = huge()
 	missing := v1.ResourceList{"cpu": huge()["cpu"]}
@@ -44,6 +47,11 @@ func TestNothingIsShared(t *testing.T) {
 			}
 		}},
 		{"Requests", "with amounts for what is missing", func(p *v1.Pod) { more(Requests(p, Options{Missing: missing}), Limits(p, Options{})) }},
+		{"Explain of a resized pod", "the amounts of the status", func(p *v1.Pod) {
+			for _, x := range Explain(p, Options{UseStatus: true, Release: release.V1_37}) {
+				more(v1.ResourceList{"a": x.PodLevel, "b": x.Total})
+			}
+		}},
 		{"Explain", "each part", func(p *v1.Pod) {
 			for _, x := range Explain(p, Options{}) {
 				more(v1.ResourceList{"a": x.PodLevel, "b": x.Overhead, "c": x.Running, "d": x.Starting, "e": x.Total})

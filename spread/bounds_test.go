@@ -182,3 +182,13 @@ func TestSelectorErrors(t *testing.T) {
 	_, err = CompileHard(many(maxSelectors+1), Options{})
 	require.Error(t, err)
 }
+
+// numbered has numbers of domains of which some are not in use.
+type numbered struct{ Cluster }
+
+func (numbered) Domains(string) (ids []int32, domains, have int) { return []int32{4, 0}, 5, 2 }
+
+// The numbers of a cluster may have holes: two nodes in the domains 4 and 0 of five share no value.
+func TestNumbersWithHoles(t *testing.T) {
+	require.True(t, labelColumn(numbered{}, "zone").unique)
+}

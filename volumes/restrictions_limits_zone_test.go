@@ -323,7 +323,11 @@ func TestZone(t *testing.T) {
 		{"ephemeral volumes", "are not looked at", &world{}, ephemeral(pod("p"), "x"), Options{}, []string{"skip"}},
 	})
 	s := Compile(p, w(zone, "z1__z2", region, "r1").objects(), Options{}).Zone().On(w())
-	require.Equal(t, []ZoneConflict{{"pv", zone, []string{"z1", "z2"}}, {"pv", region, []string{"r1"}}}, s.Explain(2))
+	want := []ZoneConflict{{"pv", zone, []string{"z1", "z2"}}, {"pv", region, []string{"r1"}}}
+	got := s.Explain(2)
+	require.Equal(t, want, got)
+	got[0].Values[0] = "x" // it is the caller's
+	require.Equal(t, want, s.Explain(2))
 	require.Empty(t, s.Explain(0))
 }
 

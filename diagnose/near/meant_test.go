@@ -13,7 +13,7 @@ func TestValue(t *testing.T) {
 	for pair, want := range map[[2]string]bool{
 		{"ssd", "SSD"}: true, {"ssd", "ssd"}: false, {"ssd", "sdd"}: true, {"large", "lagre"}: true, {"large", "smaller"}: false, {"fast_disk", "fast-disk"}: true,
 		{"", "true"}: true, {"true", ""}: true, {"", "yes"}: false, {"", ""}: false, {"-", "_"}: false, {"disk", "dis"}: true, {"disk", "di"}: false,
-		{"general", "genera12"}: true, {"general", "gener123"}: false, {"Zone1", "zome1"}: true, {"pool-1", "pol-1"}: true,
+		{"general", "genera12"}: true, {"-general", "-genaral"}: true, {"7general", "general"}: true, {"general", "gener123"}: false, {"Zone1", "zome1"}: true, {"pool-1", "pol-1"}: true,
 	} {
 		require.Equal(t, want, Value(pair[0], pair[1]), pair)
 	}

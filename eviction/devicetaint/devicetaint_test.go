@@ -226,4 +226,8 @@ func TestOrderByName(t *testing.T) {
 	first := devicetaint.New(nil, []*resourcev1beta2.DeviceTaintRule{b, a}, start)
 	second := devicetaint.New(nil, []*resourcev1beta2.DeviceTaintRule{a, b}, start)
 	require.Equal(t, second, first)
+	z, y := slice("z", 1, x(0)), slice("y", 1, x(0))
+	z.GenerateName, y.GenerateName = "1", "2"
+	z.Spec.Devices[0].Taints[0].Key, y.Spec.Devices[0].Taints[0].Key = "of-z", "of-y"
+	require.Equal(t, devicetaint.New(slices{y, z}, nil, start), devicetaint.New(slices{z, y}, nil, start))
 }

@@ -71,3 +71,22 @@ func TestUnits(t *testing.T) {
 		}
 	})
 }
+
+// A pod of a unit that stays says which pod holds it and why, and what lets the whole unit leave.
+func TestReasonsOfAUnit(t *testing.T) {
+	in := PlanInput{
+		Nodes: []string{"n", "m"},
+		Pods:  []*v1.Pod{on("n", "g1", "g", "ReplicaSet/g"), on("m", "g2", "g", "")},
+		Now:   now, Unit: func(*v1.Pod) string { return "unit" },
+	}
+	p := MakePlan(in)
+	require.Equal(t, []string{"!g2", "!g1"}, outline(p))
+	require.Equal(t, "unit leaves only together with pod default/g2: "+p.Blocked[0].Cause, p.Blocked[1].Cause)
+	in.Pods[1] = on("m", "g2", "g", "ReplicaSet/g")
+	in.Budgets = []*policyv1.PodDisruptionBudget{budget("g", "app=g", "1", "")}
+	p = MakePlan(in)
+	require.Equal(t, []string{"!g1", "!g2"}, outline(p))
+	for _, b := range p.Blocked {
+		require.Equal(t, []Remedy{{Text: "let budget default/g allow 2 disruptions, or make the group again with disruption mode Single"}}, b.Remedies)
+	}
+}

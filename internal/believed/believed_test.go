@@ -54,6 +54,7 @@ func TestScale(t *testing.T) {
 		{"a number", number, alone, 2, "", "minAvailable as a number expects the pods that are there"},
 		{"two controllers", budget(one, expects), two, 2, "", "the first of them makes up the difference"},
 		{"beside a known controller", budget(one, expects), append([]*v1.Pod{set}, alone...), 2, "", "the sum says nothing of one of them"},
+		{"a share beside a known controller", share, []*v1.Pod{alone[0], set, alone[1]}, 2, "", "whichever pod comes first, the sum says nothing of one of them"},
 		{"a failed sync", budget(one, failed), alone, 0, "rayclusters.ray.io does not implement the scale subresource", "the next sync fails too"},
 		{"a failed sync beside a known controller", budget(one, failed), append([]*v1.Pod{set}, alone...), 0, "rayclusters.ray.io does not implement the scale subresource", "it is not the known one that fails"},
 	}, func(t *testing.T, c test) {

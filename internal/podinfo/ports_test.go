@@ -36,3 +36,37 @@ func TestSamePort(t *testing.T) {
 		require.Equal(t, c.want, podinfo.SamePort(slices.Values(c.pods)), c.why)
 	})
 }
+
+// A pod holds the ports of its sidecars and containers by their host port; the container port says nothing about the node.
+func TestAppendHostPorts(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	type port = v1.ContainerPort
+	type held = podinfo.HostPort
+	pod := func(init v1.Container, containers ...v1.Container) *v1.Pod {
+		return &v1.Pod{Spec: v1.PodSpec{InitContainers: []v1.Container{init}, Containers: containers}}
+	}
+	with := func(ports ...port) v1.Container { return v1.Container{Ports: ports} }
+	sidecar := with(port{HostPort: 70, ContainerPort: 7070})
+	sidecar.RestartPolicy = &always
+	type test struct {
+		name, why string
+		pod       *v1.Pod
+		want      []held
+	}
+	testkit.Run(t, []test{
+		{"two numbers", "the node gives the host port", pod(v1.Container{}, with(port{HostPort: 80, ContainerPort: 8080})), []held{{"0.0.0.0", "TCP", 80}}},
+		{"as written", "an address and a protocol stay", pod(v1.Container{}, with(port{HostIP: "::", Protocol: v1.ProtocolUDP, HostPort: 53, ContainerPort: 5353})), []held{{"::", "UDP", 53}}},
+		{"container port alone", "the node gives nothing", pod(v1.Container{}, with(port{ContainerPort: 8080})), nil},
+		{"sidecar", "it runs beside the containers, and comes first", pod(sidecar, with(port{HostPort: 80}), with(port{HostPort: 81})), []held{{"0.0.0.0", "TCP", 70}, {"0.0.0.0", "TCP", 80}, {"0.0.0.0", "TCP", 81}}},
+		{"sidecar alone", "no container is needed", pod(sidecar), []held{{"0.0.0.0", "TCP", 70}}},
+		{"init container", "it has ended when the pod runs", pod(with(port{HostPort: 70}), with(port{HostPort: 80})), []held{{"0.0.0.0", "TCP", 80}}},
+	}, func(t *testing.T, c test) {
+		got := podinfo.AppendHostPorts(nil, c.pod)
+		require.Equal(t, c.want, got, c.why)
+		for _, h := range got {
+			back := h.ContainerPort()
+			require.Equal(t, port{HostIP: h.IP, Protocol: h.Protocol, HostPort: h.Port}, back, "the container port is not known")
+			require.Equal(t, h, podinfo.PortOf(&back))
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// What a fork changes in place, the snapshot keeps: the pods of a node that hold ports, the nodes of a set of pods, the values
+// of a label, and the node that stands for a class.
+func TestForksChangeTheirOwnLists(t *testing.T) {
+	port := func(name string, number int32) *v1.Pod {
+		return testkit.Pod(name).HostPort("", "TCP", number).On("a").Obj()
+	}
+	web := func(name, node string) *v1.Pod { return testkit.Pod(name).Labels("app=web").On(node).Obj() }
+	first, second := port("p1", 80), port("p2", 81)
+	s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{first, second, web("w1", "a"), web("w2", "b")}})
+	ids, domains, have := s.Domains(v1.LabelTopologyZone)
+	require.Equal(t, []any{[]int32{0, 1}, 2, 2}, []any{ids, domains, have})
+	read := []string{"label:" + v1.LabelTopologyZone}
+	_, reps, _ := s.Classes(read)
+	require.Equal(t, []int32{0, 1}, reps)
+
+	f := s.Fork()
+	require.NoError(t, f.Remove(first))
+	require.NoError(t, f.Remove(web("w1", "a")))
+	require.NoError(t, f.Set(testkit.Node("a").Zone("z2").Obj()))
+
+	require.Equal(t, []*v1.Pod{second}, f.PortPods(0))
+	require.Equal(t, []*v1.Pod{first, second}, s.PortPods(0))
+	nodes := func(s *Snapshot) (out []int32) {
+		s.PodSets("default", "app", "web", func(id int32) {
+			_, out, _ = s.PodSet(id)
+		})
+		return out
+	}
+	require.Equal(t, []int32{1}, nodes(f))
+	require.Equal(t, []int32{0, 1}, nodes(s))
+	_, reps, _ = f.Classes(read)
+	require.Equal(t, []int32{1}, reps)
+	_, reps, _ = s.Classes(read)
+	require.Equal(t, []int32{0, 1}, reps)
+	require.NoError(t, s.Set(testkit.Node("a").Zone("z2").Obj()))
+	ids, domains, have = s.Domains(v1.LabelTopologyZone)
+	require.Equal(t, []any{[]int32{0, 0}, 1, 2}, []any{ids, domains, have}, "both nodes are in one zone now")
+}
+
+// After a node has moved to another zone and back by Rollback, it has its old place in the scan order, also for the nodes that come later.
+func TestRollbackOfAZone(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: append(two(), testkit.Node("c").Zone("z1").Obj())})
+	require.Equal(t, []int32{0, 1, 2}, s.Order())
+	m := s.Mark()
+	require.NoError(t, s.Set(testkit.Node("a").Zone("z2").Obj()))
+	require.True(t, s.Rollback(m))
+	require.NoError(t, s.Set(testkit.Node("d").Zone("z2").Obj()))
+	require.Equal(t, []int32{0, 1, 2, 3}, s.Order())
+}
