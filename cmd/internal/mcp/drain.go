@@ -239,13 +239,15 @@ func (a *drainAnswer) block(p *planned, apart bool, alone map[string]bool) {
 // propose makes the remedies proposals, and says when the nodes must go one after the other.
 func (a *drainAnswer) propose(apart bool) {
 	together := 0
-	for _, b := range a.Blocked {
+	for k, b := range a.Blocked {
 		switch {
 		case b.Together:
 			together += b.Pods
 			continue
 		case b.WaitingHelps || b.Remedy == "":
 			continue
+		case b.Budget == "" && slices.ContainsFunc(a.Blocked[:k], func(x blockGroup) bool { return x.Remedy == b.Remedy }):
+			continue // a pod that is blocked by its group has the remedy of the pod that a budget blocks
 		}
 		f := drainFix{Text: b.Remedy, Consequences: []string{}, Risk: riskOthers}
 		if b.Budget != "" {
@@ -314,7 +316,11 @@ func (a *drainAnswer) lines() []string {
 	}
 	for _, b := range a.Blocked {
 		if !b.Together {
-			line := fmt.Sprintf("Blocked: %s of %s by budget %s: %s", report.Count(b.Pods, "pod"), b.Owner, b.Budget, b.Arithmetic)
+			by := ""
+			if b.Budget != "" {
+				by = " by budget " + b.Budget
+			}
+			line := fmt.Sprintf("Blocked: %s of %s%s: %s", report.Count(b.Pods, "pod"), b.Owner, by, b.Arithmetic)
 			if b.WaitingHelps {
 				line += "; " + b.Remedy
 			}

@@ -88,6 +88,10 @@ func TestTools(t *testing.T) {
 	var names []string
 	for _, x := range list.Tools {
 		names = append(names, x.Name)
+		require.True(t, strings.HasPrefix(x.Description, map[string]string{
+			"drain": "What draining nodes does: ", "fit": "How many more pods like one fit", "overview": "The state of scheduling: ",
+			"what_if": "What waits, gets a node, ", "why_no_pods": "Why a workload has no pods", "why_pod": "Why a pod waits",
+		}[x.Name]), x.Name)
 		require.True(t, x.Annotations.ReadOnlyHint)
 		require.True(t, x.Annotations.IdempotentHint)
 		require.False(t, *x.Annotations.DestructiveHint)
@@ -183,6 +187,8 @@ func TestArguments(t *testing.T) {
 	}{
 		{"why_pod", args{}, "pod: Required value"},
 		{"why_pod", args{"pod": nil}, "pod: Required value"},
+		{"why_pod", args{"pod": ""}, "pod: Required value: namespace/name"},
+		{"why_no_pods", args{"workload": ""}, "workload: Required value: kind/namespace/name"},
 		{"why_pod", args{"pod": 3}, "pod: Invalid value"},
 		{"why_pod", args{"pod": "a", "path": "/etc/passwd"}, "path: Unsupported value"},
 		{"why_pod", args{"pod": "none"}, `pod: Not found: "default/none"`},

@@ -1,0 +1,62 @@
+package mcp
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// smallNodes are n1, which has room for four pods and has three, and n2, which has room for three and has two.
+func smallNodes() (text string) {
+	for n, pods := range []int{4, 3} {
+		text += fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: n%d}, status: {allocatable: {cpu: 4, pods: %d}}}\n---\n", n+1, pods)
+	}
+	text += "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web, uid: u}, spec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}\n"
+	for k, n := range []string{"n2", "n2", "n1", "n1", "n1"} {
+		text += fmt.Sprintf("---\n{apiVersion: v1, kind: Pod, metadata: {name: web-%d, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: u, controller: true}]}, spec: {nodeName: %s, priority: 0, containers: [{name: c, image: i}]}, status: {phase: Running}}\n", k, n)
+	}
+	return text
+}
+
+// Pods that leave and get no node are counted by their reason. A drain of several nodes counts them for each node that is drained alone.
+func TestHomelessPods(t *testing.T) {
+	c := connect(t, fileOptions(writeFile(t, "dump.yaml", smallNodes())))
+	s := ask(t, c, "drain", args{"nodes": []string{"n1"}})
+	require.Equal(t, []any{map[string]any{"reason": "0/2 nodes are available: 1 Too many pods, 1 node(s) were unschedulable.", "pods": 2.0, "examples": []any{"default/web-3", "default/web-4"}}}, s.data["homeless"])
+	require.Equal(t, []any{map[string]any{"node": "n2", "pods": 1.0}}, s.data["destinations"])
+	require.Equal(t, "3 of 3 pods can leave, in 1 wave; blocked: 0.", s.text)
+	require.NotContains(t, s.data, "eachAlone")
+	s = ask(t, c, "drain", args{"nodes": []string{"n1", "n2"}})
+	require.Equal(t, []any{
+		map[string]any{"node": "n1", "blocked": 0.0, "homeless": 2.0, "budgets": []any{}}, map[string]any{"node": "n2", "blocked": 0.0, "homeless": 1.0, "budgets": []any{}},
+	}, s.data["eachAlone"])
+	require.Equal(t, "5 of 5 pods can leave, in 1 wave; blocked: 0.\nFix: drain one node after the other, each open again before the next: together they leave pods without room", s.text)
+}
+
+// A pod that no budget covers is blocked with its group. Its line names no budget, and what helps is said once.
+func TestBlockedWithoutBudget(t *testing.T) {
+	c := connect(t, fileOptions(writeFile(t, "dump.yaml", `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: held}, spec: {schedulingPolicy: {gang: {minCount: 1}}, disruptionMode: {all: {}}}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web, uid: u}, spec: {replicas: 2, selector: {matchLabels: {app: held}}, template: {metadata: {labels: {app: held}}, spec: {containers: [{name: c, image: i}]}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {app: held, one: one}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: u, controller: true}]}, spec: {nodeName: n1, schedulingGroup: {podGroupName: held}, containers: [{name: c}]}, status: {phase: Running}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b, labels: {app: held}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: u, controller: true}]}, spec: {nodeName: n1, schedulingGroup: {podGroupName: held}, containers: [{name: c}]}, status: {phase: Running}}
+---
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: held}, spec: {minAvailable: 1, selector: {matchLabels: {one: one}}}}
+`)))
+	s := ask(t, c, "drain", args{"nodes": []string{"n1", "n2"}})
+	require.Equal(t, `0 of 2 pods can leave, in 0 waves; blocked: 2.
+Blocked: 1 pod of ReplicaSet web by budget default/held: budget default/held lets at most 0 of 1 pods leave at once, and podgroup/default/held has 1 of them
+Blocked: 1 pod of ReplicaSet web: budget default/held lets at most 0 of 1 pods leave at once, and podgroup/default/held has 1 of them
+Fix: for the time of the drain: let budget default/held allow 1 disruptions, or make the group again with disruption mode Single`, s.text)
+	require.Equal(t, []any{
+		map[string]any{"node": "n1", "blocked": 2.0, "homeless": 0.0, "budgets": []any{"default/held"}}, map[string]any{"node": "n2", "blocked": 0.0, "homeless": 0.0, "budgets": []any{}},
+	}, s.data["eachAlone"])
+}
