@@ -37,6 +37,16 @@ func TestObstacles(t *testing.T) {
 	require.Empty(t, a.Help, "no remedy without a proof")
 }
 
+// Reasons of one plugin are told apart.
+func TestReasonsOfOnePlugin(t *testing.T) {
+	both := cpu("d")
+	both.Reasons, both.Numbers = append(both.Reasons, "Insufficient memory"), append(both.Numbers, "memory: e")
+	require.Equal(t, []Obstacle{
+		{"NodeResourcesFit", "Insufficient cpu", "cpu: a", "n1", 4},
+		{"NodeResourcesFit", "Insufficient memory", "memory: e", "", 1},
+	}, Of([]placement.NodeReport{rejected("n1", cpu("a")), rejected("n2", cpu("b")), rejected("n3", cpu("c")), rejected("n4", both)}, nil).Obstacles)
+}
+
 // Nodes with many different taints are counted by taint, in place of an example.
 func TestManyTaints(t *testing.T) {
 	table := []placement.NodeReport{

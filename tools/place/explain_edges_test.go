@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/preemption/optimal"
 	"github.com/podberth/podberth/tools/page"
@@ -219,4 +221,14 @@ func TestFirstScreenOfAnError(t *testing.T) {
 	_, out, _ := simulate(t, nodeYAML("n1", "4", "")+nodeYAML("n2", "4", "")+pod, "-f", "-", "-explain", "p", "-brief")
 	require.LessOrEqual(t, strings.Count(out, "\n"), 10, out)
 	require.Equal(t, 1, strings.Count(out, "every attempt fails: "), out)
+}
+
+// Changes of objects stand before those of weights in the text. The answer keeps the order of its list.
+func TestWishesBeforeWeights(t *testing.T) {
+	flips := []diagnose.Flip{{Kind: "weight", Text: "weight 9", Weight: 9}, {Kind: "label", Text: "a label"}, {Kind: "taint", Text: "a taint"}}
+	e := &explanation{State: "Pending", Choice: &diagnose.Comparison{Other: "n2", Flips: slices.Clone(flips)}}
+	var b strings.Builder
+	e.wishes(&b)
+	require.Equal(t, "Would go to n2: a label\nWould go to n2: a taint\n", b.String())
+	require.Equal(t, flips, e.Choice.Flips)
 }

@@ -226,3 +226,15 @@ func TestSecondDefaultPriorityClass(t *testing.T) {
 	code, _, errs = withTimeline(t, one, "- {at: 1, delete: "+class("high", "100")+"}\n"+strings.Replace(timeline, "at: 1", "at: 1.5", 1), "-strict")
 	require.Zero(t, code, errs)
 }
+
+// A workload whose pods the API server would refuse is named. Only with -admit and -expand its pods say so themselves.
+func TestRefusedWorkload(t *testing.T) {
+	input := documents(oneNode, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {tolerations: [{key: 'a b', operator: Exists}], containers: [{name: c, image: i}]}}}}")
+	for _, x := range []struct {
+		args  []string
+		warns bool
+	}{{nil, true}, {[]string{"-expand"}, true}, {[]string{"-admit"}, true}, {[]string{"-admit", "-expand"}, false}} {
+		_, _, errs := simulate(t, input, append([]string{"-f", "-"}, x.args...)...)
+		require.Equal(t, x.warns, strings.Contains(errs, "warning: Deployment default/web: spec.template.spec.tolerations[0].key: Invalid value"), x.args)
+	}
+}

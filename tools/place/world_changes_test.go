@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/scheduler"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/volumes"
@@ -170,4 +171,16 @@ func TestOrderOfEvents(t *testing.T) {
 		got = append(got, where+" at "+e.at.String())
 	}
 	require.Equal(t, []string{"event 5 at 0s", "event 2 at 10s", "event 4 at 10s", "event 3 at 20s", "event 1 at 30s"}, got)
+}
+
+// A condition of a group takes the place of the old one of its type. The group as it was stays as it was.
+func TestConditionsOfGroups(t *testing.T) {
+	x := begun(t, options{}, nodeYAML("n1", "9", ""))
+	condition := func(kind string, is metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: is}
+	}
+	g := &podgroup.Group{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "g"}, Conditions: []metav1.Condition{condition("old", metav1.ConditionTrue), condition("other", metav1.ConditionTrue)}}
+	require.NoError(t, x.w.PatchGroup(t.Context(), g, condition("old", metav1.ConditionFalse)))
+	require.Equal(t, []metav1.Condition{condition("old", metav1.ConditionTrue), condition("other", metav1.ConditionTrue)}, g.Conditions)
+	require.Equal(t, condition("old", metav1.ConditionFalse), x.w.states["a/g"])
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -59,4 +60,44 @@ Fix: for the time of the drain: let budget default/held allow 1 disruptions, or 
 	require.Equal(t, []any{
 		map[string]any{"node": "n1", "blocked": 2.0, "homeless": 0.0, "budgets": []any{"default/held"}}, map[string]any{"node": "n2", "blocked": 0.0, "homeless": 0.0, "budgets": []any{}},
 	}, s.data["eachAlone"])
+}
+
+// Pods of one owner that one budget blocks for one reason are one group, with its first pods and each of its nodes once. Pods that are
+// blocked only because nodes are drained together come last, and have no proposal of their own.
+func TestBlockedTogether(t *testing.T) {
+	var p planned
+	require.NoError(t, json.Unmarshal([]byte(`{"blocked": [
+		{"pod": "a/late", "node": "n1", "owner": "StatefulSet db", "budget": "a/db", "cause": "c", "remedy": "more replicas"},
+		{"pod": "a/x-0", "node": "n1", "owner": "ReplicaSet x", "budget": "a/x", "cause": "c", "remedy": "raise"},
+		{"pod": "a/x-1", "node": "n2", "owner": "ReplicaSet x", "budget": "a/x", "cause": "c", "remedy": "raise"},
+		{"pod": "a/x-2", "node": "n1", "owner": "ReplicaSet x", "budget": "a/x", "cause": "c", "remedy": "raise"},
+		{"pod": "a/x-3", "node": "n1", "owner": "ReplicaSet x", "budget": "a/x", "cause": "c", "remedy": "raise"},
+		{"pod": "a/y-0", "node": "n1", "owner": "ReplicaSet y", "budget": "a/y", "cause": "c", "remedy": "raise"}
+	], "budgets": [{"budget": "a/x", "expectedPods": 4, "desiredHealthy": 3, "currentHealthy": 2, "disruptionsAllowed": 1}]}`), &p))
+	a := &drainAnswer{}
+	alone := map[string]bool{"a/y-0": true}
+	for k := range 4 {
+		alone[fmt.Sprint("a/x-", k)] = true
+	}
+	a.block(&p, true, alone)
+	x := blockGroup{Budget: "a/x", Owner: "ReplicaSet x", Pods: 4, Examples: []string{"a/x-0", "a/x-1", "a/x-2"}, Nodes: []string{"n1", "n2"}, Cause: "c",
+		Arithmetic: "2 healthy of 4 expected, 3 needed: 1 may leave", Remedy: "raise"}
+	require.Equal(t, []blockGroup{
+		x, {Budget: "a/y", Owner: "ReplicaSet y", Pods: 1, Examples: []string{"a/y-0"}, Nodes: []string{"n1"}, Cause: "c", Remedy: "raise"},
+		{Budget: "a/db", Owner: "StatefulSet db", Pods: 1, Examples: []string{"a/late"}, Nodes: []string{"n1"}, Cause: "c", Remedy: "drain one node after the other", Together: true},
+	}, a.Blocked)
+	a.propose(true)
+	var texts []string
+	for _, f := range a.Fixes {
+		texts = append(texts, f.Text)
+	}
+	require.Equal(t, []string{
+		"for the time of the drain: raise", "for the time of the drain: raise",
+		"drain one node after the other, each open again before the next: together they leave pods without room",
+	}, texts)
+
+	a = &drainAnswer{}
+	a.block(&p, false, nil) // of one node
+	require.Equal(t, []string{"StatefulSet db", "ReplicaSet x", "ReplicaSet y"}, []string{a.Blocked[0].Owner, a.Blocked[1].Owner, a.Blocked[2].Owner})
+	require.Equal(t, "more replicas", a.Blocked[0].Remedy)
 }

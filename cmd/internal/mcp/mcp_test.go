@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +98,16 @@ func TestTools(t *testing.T) {
 		require.True(t, x.Annotations.IdempotentHint)
 		require.False(t, *x.Annotations.DestructiveHint)
 		require.False(t, *x.Annotations.OpenWorldHint)
-		for name := range x.InputSchema.(map[string]any)["properties"].(map[string]any) {
+		schema := x.InputSchema.(map[string]any)
+		properties := schema["properties"].(map[string]any)
+		require.Equal(t, map[string]string{
+			"drain": "nodes refresh", "fit": "count leader pod refresh template", "overview": "namespace refresh", "what_if": "changes refresh",
+			"why_no_pods": "refresh workload", "why_pod": "node pod refresh",
+		}[x.Name], strings.Join(slices.Sorted(maps.Keys(properties)), " "))
+		require.Equal(t, map[string]any{
+			"drain": []any{"nodes"}, "what_if": []any{"changes"}, "why_no_pods": []any{"workload"}, "why_pod": []any{"pod"},
+		}[x.Name], schema["required"], x.Name)
+		for name := range properties {
 			for _, word := range []string{"path", "file", "url", "command", "manifest"} {
 				require.NotContains(t, strings.ToLower(name), word)
 			}
@@ -107,9 +118,17 @@ func TestTools(t *testing.T) {
 	prompts, err := c.ListPrompts(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, prompts.Prompts, 2)
+	for _, p := range prompts.Prompts {
+		require.Equal(t, map[string][]string{
+			"pending": {"namespace", "only this namespace"}, "drain": {"nodes", "names of nodes, with commas"},
+		}[p.Name], []string{p.Arguments[0].Name, p.Arguments[0].Description})
+	}
 	resources, err := c.ListResources(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, resources.Resources, 1)
+	r, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: resources.Resources[0].URI})
+	require.NoError(t, err)
+	require.Contains(t, r.Contents[0].Text, `"Node":12`)
 }
 
 // Every tool that a prompt names is there and answers. What the user names stands quoted in one line.

@@ -17,6 +17,15 @@ func TestOrderOfTheOverview(t *testing.T) {
 	require.Equal(t, 3, a.Stay)
 	require.Equal(t, []string{"many", "few"}, []string{a.Pending[0].Reason, a.Pending[1].Reason})
 	require.Equal(t, []string{"a/two", "a/three"}, a.Pending[0].Examples)
+
+	d.Pods = d.Pods[:0]
+	for _, name := range []string{"web-0", "db-1"} {
+		d.Pods = append(d.Pods, struct{ Pod, Outcome, Node, Message string }{"a/" + name, "Refused", "", `pods "` + name + `" is forbidden`})
+	}
+	a = &overviewAnswer{}
+	a.place(d)
+	require.Equal(t, []stay{{Pods: 2, Outcome: "Refused", Reason: `pods "POD" is forbidden`, Examples: []string{"a/web-0", "a/db-1"}}}, a.Pending, "the names of pods are no reasons")
+
 	var l linted
 	for _, f := range [][3]string{{"rare", "warning", "x"}, {"often", "warning", "x"}, {"often", "warning", "y"}, {"wrong", "error", "x"}, {"told", "info", "x"}} {
 		l.Findings = append(l.Findings, struct{ Rule, Severity, Object, Explanation, Fix string }{Rule: f[0], Severity: f[1], Object: f[2]})

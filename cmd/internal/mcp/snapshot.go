@@ -133,7 +133,7 @@ func (a *asker) counts(ctx context.Context) (string, error) {
 			waiting++
 		}
 	}
-	q := &question{asker: a, snapshot: s}
+	q := &question{snapshot: s}
 	out, err := a.result(&envelope{AsOf: s.at.UTC().Format(time.RFC3339), Release: release.Current.Patch(), Warnings: q.allWarnings()},
 		reply{data: struct {
 			Kinds   map[string]int `json:"kinds"`
