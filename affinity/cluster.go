@@ -49,6 +49,11 @@ func labelsOf(name string, in Namespaces) (labels map[string]string, known bool)
 	}); ok {
 		return direct.Namespace(name)
 	}
+	return findLabels(name, in)
+}
+
+// findLabels is labelsOf without the direct question. Its results are captured, so that they need memory.
+func findLabels(name string, in Namespaces) (labels map[string]string, known bool) {
 	for other, set := range in.Namespaces() {
 		if other == name {
 			return set, true

@@ -40,6 +40,9 @@ func (e *podEvaluator) count(cluster Cluster, m *memo) *state {
 func (s *state) bind() {
 	e := s.evaluator
 	s.pairs = pairsOf(e.pod.Labels)
+	if len(e.affinity)+len(e.anti)+len(e.preferred)+len(e.preferredAnti) == 0 {
+		return
+	}
 	namespaces, names := s.cluster.Namespaces(), selectsNames(e.release)
 	s.affinity = bindAll(e.affinity, namespaces, names)
 	s.anti = bindAll(e.anti, namespaces, names)

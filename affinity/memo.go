@@ -87,6 +87,9 @@ func (e *podEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, k
 // its group. namespaceLabels are the labels of the pod's namespace; known is true when the cluster has the namespace.
 // matchesItself is false for a pod without required affinity terms.
 func (e *podEvaluator) matchesItself(namespaceLabels map[string]string, known bool) bool {
+	if len(e.affinity) == 0 {
+		return false
+	}
 	own := func(yield func(string, map[string]string) bool) {
 		if known {
 			yield(e.pod.Namespace, namespaceLabels)

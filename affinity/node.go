@@ -73,7 +73,7 @@ func CompileNode(pod *v1.Pod, options NodeOptions) (NodeEvaluator, error) {
 func compileNode(pod *v1.Pod, options NodeOptions) (*nodeEvaluator, error) {
 	e := &nodeEvaluator{added: options.added}
 	if e.added == nil {
-		e.added = &added{}
+		e.added = &nothingAdded
 	}
 	e.required, _ = CompileRequired(pod) // terms that cannot be converted never match
 	var required *v1.NodeSelector
@@ -143,8 +143,11 @@ func (e *nodeEvaluator) raw(node *v1.Node) int64 {
 	return sumPreferred(e.added.preferred, node) + sumPreferred(e.prefs, node)
 }
 
-// reads returns what check and raw read of a node: "label:KEY" and "name", each once.
+// reads returns what check and raw read of a node: "label:KEY" and "name", each once. The caller must not modify the slice.
 func (e *nodeEvaluator) reads() []string {
+	if len(e.added.required.reads)+len(e.added.preferred)+len(e.prefs) == 0 {
+		return e.required.reads
+	}
 	var r reads
 	r.addAll(e.added.required.reads)
 	r.addAll(e.required.reads)

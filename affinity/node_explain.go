@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 func (s *nodeState) Explain(i int) []string {
@@ -47,7 +46,7 @@ func (t *nodeTerm) explain(node *v1.Node) string {
 	}
 	var failed []string
 	for i := range t.exprs {
-		if !t.exprs[i].Matches(labels.Set(node.Labels)) {
+		if !t.exprs[i].matches(node.Labels) {
 			failed = append(failed, t.exprs[i].String())
 		}
 	}

@@ -20,7 +20,7 @@ func compilePreferred(list []v1.PreferredSchedulingTerm, path *field.Path) ([]pr
 		if list[i].Weight == 0 || emptyTerm(&list[i].Preference) {
 			continue
 		}
-		p := preference{int64(list[i].Weight), compileTerm(&list[i].Preference, path.Index(i))}
+		p := preference{int64(list[i].Weight), compileTerm(&list[i].Preference, func() *field.Path { return path.Index(i) })}
 		if p.term.err != nil {
 			errs = append(errs, p.term.err)
 		}
@@ -44,6 +44,9 @@ type added struct {
 	required  Selector
 	preferred []preference
 }
+
+// nothingAdded is that of a profile that adds nothing.
+var nothingAdded added
 
 // CompileAdded compiles the node affinity that a scheduler profile adds to each of its pods
 // (NodeAffinityArgs.addedAffinity): required terms that must hold together with those of the pod, and preferred terms whose

@@ -18,10 +18,11 @@ type pair struct{ key, value string }
 // that of [CompileSelector]: it names terms that can never match, which v1.37.2 ignores in the filter. The selector is valid
 // even with an error. The pod must not be nil.
 func CompileRequired(pod *v1.Pod) (*Selector, error) {
-	s := &Selector{}
+	var terms *v1.NodeSelector
 	if a := podinfo.NodeAffinity(pod); a != nil {
-		s = compileSelector(a.RequiredDuringSchedulingIgnoredDuringExecution, nil)
+		terms = a.RequiredDuringSchedulingIgnoredDuringExecution
 	}
+	s := compileSelector(terms, nil)
 	if len(pod.Spec.NodeSelector) == 0 {
 		return s, s.err
 	}

@@ -68,6 +68,10 @@ type podEvaluator struct {
 func CompilePods(pod *v1.Pod, options PodOptions) (PodEvaluator, error) {
 	e := &podEvaluator{pod: pod, hardWeight: options.hardWeight(), release: options.Release}
 	affinity, anti := podinfo.PodAffinity(pod)
+	if affinity == nil && anti == nil {
+		e.scores = !options.IgnorePreferredTermsOfExistingPods
+		return e, nil
+	}
 	var errs []error
 	note := func(list string, err error) {
 		if err != nil {

@@ -40,7 +40,7 @@ func (r *reads) addAll(names []string) {
 
 func (r *reads) addTerm(t *nodeTerm) {
 	for i := range t.exprs {
-		r.add("label:" + t.exprs[i].Key())
+		r.add("label:" + t.exprs[i].key)
 	}
 	if len(t.fields) > 0 {
 		r.add("name")

@@ -2,8 +2,6 @@ package affinity
 
 import (
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -21,7 +19,7 @@ type Selector struct {
 
 // nodeTerm is one v1.NodeSelectorTerm. A term with err set matches nothing, and neither does a term without requirements.
 type nodeTerm struct {
-	exprs  []labels.Requirement
+	exprs  []requirement
 	fields []fieldRequirement
 	err    error
 }
@@ -52,15 +50,15 @@ func compileSelector(selector *v1.NodeSelector, path *field.Path) *Selector {
 		return &Selector{}
 	}
 	s := &Selector{present: true}
-	path = path.Child("nodeSelectorTerms")
 	var errs []error
 	var names reads
+	s.terms = make([]nodeTerm, 0, len(selector.NodeSelectorTerms))
 	for i := range selector.NodeSelectorTerms {
 		t := &selector.NodeSelectorTerms[i]
 		if emptyTerm(t) {
 			continue
 		}
-		compiled := compileTerm(t, path.Index(i))
+		compiled := compileTerm(t, func() *field.Path { return path.Child("nodeSelectorTerms").Index(i) })
 		if compiled.err != nil {
 			errs = append(errs, compiled.err)
 		}
@@ -109,32 +107,28 @@ func emptyTerm(t *v1.NodeSelectorTerm) bool {
 	return len(t.MatchExpressions) == 0 && len(t.MatchFields) == 0
 }
 
-func compileTerm(t *v1.NodeSelectorTerm, path *field.Path) nodeTerm {
+// compileTerm compiles a term. It makes the path of the term only for an error.
+func compileTerm(t *v1.NodeSelectorTerm, path func() *field.Path) nodeTerm {
 	var c nodeTerm
 	var errs []error
+	if len(t.MatchExpressions) > 0 {
+		c.exprs = make([]requirement, 0, len(t.MatchExpressions))
+	}
 	for i := range t.MatchExpressions {
-		p := path.Child("matchExpressions").Index(i)
 		e := &t.MatchExpressions[i]
-		op, ok := operators[e.Operator]
-		if !ok {
-			errs = append(errs, field.NotSupported(p.Child("operator"), e.Operator, operatorNames))
-			continue
+		if r, ok := newRequirement(e); ok {
+			c.exprs = append(c.exprs, r)
+		} else {
+			errs = append(errs, refusal(e, path().Child("matchExpressions").Index(i)))
 		}
-		r, err := labels.NewRequirement(e.Key, op, e.Values, field.WithPath(p))
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		c.exprs = append(c.exprs, *r)
 	}
 	for i := range t.MatchFields {
-		p := path.Child("matchFields").Index(i)
 		e := &t.MatchFields[i]
 		switch {
 		case e.Operator != v1.NodeSelectorOpIn && e.Operator != v1.NodeSelectorOpNotIn:
-			errs = append(errs, field.NotSupported(p.Child("operator"), e.Operator, fieldOperatorNames))
+			errs = append(errs, field.NotSupported(path().Child("matchFields").Index(i).Child("operator"), e.Operator, fieldOperatorNames))
 		case len(e.Values) != 1:
-			errs = append(errs, field.Invalid(p.Child("values"), e.Values, "must have one element"))
+			errs = append(errs, field.Invalid(path().Child("matchFields").Index(i).Child("values"), e.Values, "must have one element"))
 		default:
 			c.fields = append(c.fields, fieldRequirement{e.Key, e.Values[0], e.Operator == v1.NodeSelectorOpIn})
 		}
@@ -148,7 +142,7 @@ func (t *nodeTerm) matches(node *v1.Node) bool {
 		return false
 	}
 	for i := range t.exprs {
-		if !t.exprs[i].Matches(labels.Set(node.Labels)) {
+		if !t.exprs[i].matches(node.Labels) {
 			return false
 		}
 	}
@@ -174,22 +168,7 @@ func (r *fieldRequirement) matches(node *v1.Node) bool {
 
 const metadataName = "metadata.name"
 
-var operators = map[v1.NodeSelectorOperator]selection.Operator{
-	v1.NodeSelectorOpIn:           selection.In,
-	v1.NodeSelectorOpNotIn:        selection.NotIn,
-	v1.NodeSelectorOpExists:       selection.Exists,
-	v1.NodeSelectorOpDoesNotExist: selection.DoesNotExist,
-	v1.NodeSelectorOpGt:           selection.GreaterThan,
-	v1.NodeSelectorOpLt:           selection.LessThan,
-}
-
-var (
-	operatorNames = []v1.NodeSelectorOperator{
-		v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn, v1.NodeSelectorOpExists,
-		v1.NodeSelectorOpDoesNotExist, v1.NodeSelectorOpGt, v1.NodeSelectorOpLt,
-	}
-	fieldOperatorNames = []v1.NodeSelectorOperator{v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn}
-)
+var fieldOperatorNames = []v1.NodeSelectorOperator{v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn}
 
 // aggregate formats a single error as it is and several errors as [a, b]. nil is no error.
 func aggregate(errs []error) error { return utilerrors.NewAggregate(errs) }

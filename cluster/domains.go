@@ -61,14 +61,16 @@ func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
 			return nil, nil, false
 		}
 	}
-	var list []byte
+	var room [128]byte
+	list := room[:0]
 	for _, r := range reads {
 		list = podkey.Text(list, r)
 	}
-	name := indexKey{classes: true, name: string(list)}
-	c := s.values(name)
+	s.lazy.RLock()
+	c := s.indexes[indexKey{classes: true, name: string(list)}] // as values, which would need memory for the name
+	s.lazy.RUnlock()
 	if c == nil {
-		c = s.addValues(name, newClasses(reads))
+		c = s.addValues(indexKey{classes: true, name: string(list)}, newClasses(reads))
 	}
 	return c.ids, c.reps, true
 }

@@ -99,6 +99,9 @@ func (t *table[T]) in(space string) iter.Seq[T] {
 }
 
 func (t *table[T]) all() iter.Seq[T] {
+	if t.n == 0 {
+		return func(func(T) bool) {}
+	}
 	return func(yield func(T) bool) {
 		for _, in := range slices.Sorted(maps.Keys(t.spaces)) {
 			for _, x := range t.spaces[in].items {

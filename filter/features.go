@@ -49,7 +49,16 @@ func restartAll(list []v1.Container) bool {
 // ([RequiredFeatures]). Other nodes and free slots are rejected with verdict 1 and [resources.Unresolvable]. The filter skips a
 // pod that needs no feature. Check is O(features needed x features declared).
 func CompileFeatures(pod *v1.Pod) Evaluator[Cluster, Predicate] {
-	need := RequiredFeatures(pod)
+	if need := RequiredFeatures(pod); len(need) > 0 {
+		return featuresOf(need)
+	}
+	return noFeatures
+}
+
+// noFeatures is the filter of every pod that needs no feature.
+var noFeatures = featuresOf(nil)
+
+func featuresOf(need []string) *nodeRule {
 	return &nodeRule{plugin: "NodeDeclaredFeatures", reads: "features", skip: len(need) == 0, hint: featuresWouldHelp,
 		texts: []string{"node(s) didn't match Pod's required features"},
 		check: func(node *v1.Node) resources.Verdict {

@@ -30,6 +30,7 @@ type FitOptions struct {
 // fit is a pod's side of NodeResourcesFit: what the pod asks for.
 type fit struct {
 	requests []fitRequest
+	room     [usualRequests]fitRequest // of requests
 	release  release.Version
 }
 
@@ -51,6 +52,7 @@ func CompileFit(pod *v1.Pod, o FitOptions) Evaluator[Rows, FitState] { return co
 
 func compileFit(pod *v1.Pod, o FitOptions) *fit {
 	f := &fit{release: o.Release}
+	f.requests = f.room[:0]
 	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
 		if !checked(name, value, o) {
 			return
@@ -58,10 +60,24 @@ func compileFit(pod *v1.Pod, o FitOptions) *fit {
 		f.requests = append(f.requests, fitRequest{
 			resource: name, value: value,
 			device: devicesServe(o.Release) && slices.Contains(o.DeviceResources, string(name)),
-			reason: "Insufficient " + string(name),
+			reason: insufficient(name),
 		})
 	})
 	return f
+}
+
+// usualRequests is how many resources most pods ask for at most: their requests need no memory of their own.
+const usualRequests = 2
+
+// insufficient returns the reason of a lack of a resource.
+func insufficient(name v1.ResourceName) string {
+	switch name {
+	case v1.ResourceCPU:
+		return "Insufficient cpu"
+	case v1.ResourceMemory:
+		return "Insufficient memory"
+	}
+	return "Insufficient " + string(name)
 }
 
 func checked(name v1.ResourceName, value int64, o FitOptions) bool {
@@ -106,14 +122,15 @@ func (f *fit) Skip() bool { return false }
 func (f *fit) On(rows Rows) FitState { return f.on(rows) }
 
 func (f *fit) on(rows Rows) *fitState {
-	s := &fitState{fit: f, rows: rows, columns: make([]int, len(f.requests))}
+	s := &fitState{fit: f, rows: rows}
+	s.columns = s.room[:0]
 	schema := rows.Schema()
-	for k, r := range f.requests {
-		c, ok := schema.Column(r.resource)
+	for k := range f.requests {
+		c, ok := schema.Column(f.requests[k].resource)
 		if !ok {
 			c = nowhere
 		}
-		s.columns[k] = c
+		s.columns = append(s.columns, c)
 	}
 	return s
 }
@@ -125,6 +142,7 @@ type fitState struct {
 	fit     *fit
 	rows    Rows
 	columns []int
+	room    [usualRequests]int // of columns
 }
 
 // Verdict bits of NodeResourcesFit.

@@ -62,7 +62,16 @@ func (s *nodeRuleState) Reads(dst []string) []string {
 // are rejected with verdict 1 and [resources.Unresolvable]. The filter skips a pod without spec.nodeName, and a scheduler sees
 // no other pods. The kubelet applies the rule at admission (overhead/kubelet.Admission). O(1).
 func CompileNodeName(pod *v1.Pod) Evaluator[Cluster, Predicate] {
-	want := pod.Spec.NodeName
+	if pod.Spec.NodeName == "" {
+		return anyNode
+	}
+	return nodeNamed(pod.Spec.NodeName)
+}
+
+// anyNode is the filter of every pod without spec.nodeName.
+var anyNode = nodeNamed("")
+
+func nodeNamed(want string) *nodeRule {
 	return &nodeRule{plugin: "NodeName", reads: "name", skip: want == "", hint: nodeNameWouldHelp, texts: []string{otherNode},
 		check: func(node *v1.Node) resources.Verdict {
 			if node.Name == want {

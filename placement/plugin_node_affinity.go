@@ -7,6 +7,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/must"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/podkey"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release/plugins"
@@ -15,6 +16,7 @@ import (
 // newNodeAffinity returns the filter and score of that name. A pod whose terms require metadata.name has only the named
 // nodes. The zero NodeOptions are v1.37's.
 func newNodeAffinity(o affinity.NodeOptions) *Plugin {
+	skipsPlain, _ := must.Get(affinity.CompileNode(&v1.Pod{}, o)).SkipScore()
 	return &Plugin{
 		Name: plugins.NodeAffinity, Args: o, CanStopHolding: true,
 		Keep: KeepByNode, AppendKey: podkey.NodeAffinity, KeyName: "node affinity",
@@ -23,6 +25,9 @@ func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 		},
 		Filter: func(pod *v1.Pod, c Cluster) PreFiltered { return filterNodeAffinity(pod, c, o) },
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
+			if a := podinfo.NodeAffinity(pod); skipsPlain && (a == nil || a.PreferredDuringSchedulingIgnoredDuringExecution == nil) {
+				return nil, nil // without compiling the required terms again
+			}
 			e, _ := affinity.CompileNode(pod, o)
 			if skip, err := e.SkipScore(); skip || err != nil {
 				return nil, err

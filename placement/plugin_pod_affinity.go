@@ -266,6 +266,9 @@ func (s *podState) Score() hooks.Scorer { return s.State }
 
 // Reads appends the topology keys.
 func (s *podState) Reads(dst []string) []string {
+	if s.counts.Len() == 0 {
+		return dst
+	}
 	for k := range s.counts.Keys {
 		dst = append(dst, "label:"+k)
 	}
@@ -279,6 +282,9 @@ func (s *podState) Keys() int { return s.counts.Len() }
 // engine forgets all layouts.
 func (s *podState) AppendLayoutKey(dst []byte) []byte {
 	s.single = s.single[:0]
+	if s.counts.Len() == 0 {
+		return key.Len(dst, 0)
+	}
 	for _, single := range s.counts.Keys {
 		s.single = append(s.single, single)
 	}

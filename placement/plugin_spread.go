@@ -203,11 +203,7 @@ func (s *spreadState) Score() hooks.Scorer {
 
 // Reads appends topology keys and what node inclusion policies look at.
 func (s *spreadState) Reads(dst []string) []string {
-	dst = s.spreadCompiled.soft.Reads(s.spreadCompiled.hard.Reads(dst))
-	for _, k := range s.spreadCompiled.soft.Keys(s.spreadCompiled.hard.Keys(nil)) {
-		dst = append(dst, "label:"+k)
-	}
-	return dst
+	return s.spreadCompiled.soft.Reads(s.spreadCompiled.hard.Reads(dst))
 }
 
 // Keys returns the number of constraints, which no move changes.

@@ -6,7 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/podberth/podberth/internal/legal"
 )
 
 // DeviceClassPrefix begins the implicit resource name of every DeviceClass; the name of the class follows. It stands here for packages
@@ -50,7 +51,7 @@ func IsExtended(name v1.ResourceName) bool {
 	if !strings.Contains(s, "/") || strings.Contains(s, v1.ResourceDefaultNamespacePrefix) || strings.HasPrefix(s, v1.DefaultResourceRequestsPrefix) {
 		return false
 	}
-	return len(validation.IsQualifiedName(v1.DefaultResourceRequestsPrefix+s)) == 0
+	return legal.Key(v1.DefaultResourceRequestsPrefix + s)
 }
 
 // IsScalar reports whether kube-scheduler counts name in addition to cpu, memory and ephemeral-storage: extended resources,

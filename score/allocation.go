@@ -17,7 +17,10 @@ type Evaluator[C, S any] interface {
 	On(cluster C) S
 }
 
-type allocationEvaluator struct{ allocation }
+type allocationEvaluator struct {
+	allocation
+	room usual // of cols
+}
 
 // allocation is the common part of evaluator and state.
 type allocation struct {
@@ -45,12 +48,18 @@ const (
 // Skip is always false. On is O(resources), and its state reads the rows of the cluster: the state stays right when nodes and pods come
 // and go.
 func CompileAllocation(pod *v1.Pod, args FitArgs) (Evaluator[Rows, AllocationState], error) {
-	args = defaultFitArgs(args)
-	if errs := ValidateFitArgs(args, nil); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+	s := &defaultStrategy
+	if args.ScoringStrategy != nil || len(args.IgnoredResources)+len(args.IgnoredResourceGroups) > 0 {
+		args = defaultFitArgs(args)
+		if errs := ValidateFitArgs(args, nil); len(errs) > 0 {
+			return nil, errs.ToAggregate()
+		}
+		s = args.ScoringStrategy
 	}
-	s := args.ScoringStrategy
-	a := allocation{cols: columns(s.Resources, fitRequest(pod), true)}
+	a := &allocationEvaluator{}
+	a.cols = appendColumns(a.room[:0], s.Resources, true)
+	fitRequests(pod, a.cols)
+	a.cols = requested(a.cols)
 	switch s.Type {
 	case MostAllocated:
 		a.kind = most
@@ -62,13 +71,15 @@ func CompileAllocation(pod *v1.Pod, args FitArgs) (Evaluator[Rows, AllocationSta
 	for _, c := range a.cols {
 		a.simple = a.simple && c.nonZero
 	}
-	return &allocationEvaluator{a}, nil
+	return a, nil
 }
 
 func (a *allocationEvaluator) Skip() bool { return false }
 
 func (a *allocationEvaluator) On(rows Rows) AllocationState {
-	return &allocationState{a.allocation, newView(rows, a.cols)}
+	s := &allocationState{allocation: a.allocation}
+	s.view.init(rows, a.cols)
+	return s
 }
 
 // AllocationState scores the nodes of one cluster. The score of a slot depends only on the rows of that slot. It is safe

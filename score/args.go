@@ -60,6 +60,9 @@ type BalanceArgs struct {
 	Release release.Version `json:"-"`
 }
 
+// defaultStrategy is the strategy of arguments that name none. It is valid.
+var defaultStrategy = Strategy{Type: LeastAllocated, Resources: []Resource{{string(v1.ResourceCPU), 1}, {string(v1.ResourceMemory), 1}}}
+
 // defaultFitArgs returns args with the defaults of the configuration API (rule C11.1): a missing strategy is LeastAllocated
 // over cpu and memory, an empty resource list is cpu and memory, a weight of 0 is 1. The type of an existing strategy has
 // no default. args is not modified.

@@ -9,7 +9,10 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-type balanceEvaluator struct{ balancing }
+type balanceEvaluator struct {
+	balancing
+	room usual // of cols
+}
 
 // balancing is the common part of evaluator and state.
 type balancing struct {
@@ -29,22 +32,31 @@ type balancing struct {
 // Skip reports that the pod requests none of the resources. Overhead counts as a request (rule C6.1). On is O(resources), and its state
 // reads the rows of the cluster.
 func CompileBalance(pod *v1.Pod, args BalanceArgs) (Evaluator[Rows, BalanceState], error) {
-	args.Resources = defaultResources(args.Resources)
-	if errs := ValidateBalanceArgs(args, nil); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+	list := defaultStrategy.Resources
+	if len(args.Resources) > 0 {
+		args.Resources = defaultResources(args.Resources)
+		if errs := ValidateBalanceArgs(args, nil); len(errs) > 0 {
+			return nil, errs.ToAggregate()
+		}
+		list = args.Resources
 	}
-	b := balancing{cols: columns(args.Resources, exactRequest(pod), false), skip: true, absolute: absoluteBalance(args.Release)}
+	b := &balanceEvaluator{balancing: balancing{skip: true, absolute: absoluteBalance(args.Release)}}
+	b.cols = appendColumns(b.room[:0], list, false)
+	exactRequests(pod, b.cols)
+	b.cols = requested(b.cols)
 	for _, c := range b.cols {
 		b.skip = b.skip && c.request == 0
 	}
 	b.pair = !b.absolute && len(b.cols) == 2 && b.cols[0].name == v1.ResourceCPU && b.cols[1].name == v1.ResourceMemory
-	return &balanceEvaluator{b}, nil
+	return b, nil
 }
 
 func (b *balanceEvaluator) Skip() bool { return b.skip }
 
 func (b *balanceEvaluator) On(rows Rows) BalanceState {
-	return &balanceState{b.balancing, newView(rows, b.cols)}
+	s := &balanceState{balancing: b.balancing}
+	s.view.init(rows, b.cols)
+	return s
 }
 
 // BalanceState scores the nodes of one cluster. The score of a slot depends only on the rows of that slot. It is safe for

@@ -1,10 +1,12 @@
 package score
 
 import (
+	"slices"
 	"strings"
 
-	"github.com/podberth/podberth/resources"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Rows is the part of a cluster that the resource scores read: what the node of each slot offers and what its pods request.
@@ -38,23 +40,25 @@ type column struct {
 	nonZero bool
 }
 
-// columns prepares the configured resources. It leaves out resources that no node and no pod can have, and scalar resources
-// that the pod does not request (rule C2.4). With nonZero, cpu and memory of running pods count with defaults.
-func columns(list []Resource, request func(v1.ResourceName) int64, nonZero bool) []column {
-	cols := make([]column, 0, len(list))
+// usual is room for the columns of most profiles, which have cpu and memory: the columns then need no memory of their own.
+type usual [2]column
+
+// appendColumns prepares the configured resources. It leaves out resources that no node and no pod can have. With nonZero, cpu and memory
+// of running pods count with defaults.
+func appendColumns(cols []column, list []Resource, nonZero bool) []column {
 	for _, r := range list {
 		c := column{name: v1.ResourceName(r.Name), weight: r.Weight}
-		if !isScored(c.name) {
-			continue
+		if isScored(c.name) {
+			c.nonZero = nonZero && (c.name == v1.ResourceCPU || c.name == v1.ResourceMemory)
+			cols = append(cols, c)
 		}
-		c.request = request(c.name)
-		c.nonZero = nonZero && (c.name == v1.ResourceCPU || c.name == v1.ResourceMemory)
-		if c.request == 0 && resources.IsScalar(c.name) {
-			continue
-		}
-		cols = append(cols, c)
 	}
 	return cols
+}
+
+// requested leaves out scalar resources that the pod does not request (rule C2.4).
+func requested(cols []column) []column {
+	return slices.DeleteFunc(cols, func(c column) bool { return c.request == 0 && resources.IsScalar(c.name) })
 }
 
 // view is a list of columns with their places in the rows of a cluster.
@@ -62,15 +66,15 @@ type view struct {
 	rows    Rows
 	devices deviceRows
 	cols    []column
+	room    usual
 	width   int  // of the schema when On was called
 	exact   bool // some column counts exact requests
 	nonZero bool // some column counts requests with defaults
 }
 
-func newView(rows Rows, cols []column) view {
-	v := view{rows: rows, cols: make([]column, len(cols)), width: rows.Schema().Len()}
+func (v *view) init(rows Rows, cols []column) {
+	v.rows, v.cols, v.width = rows, append(v.room[:0], cols...), rows.Schema().Len()
 	v.devices, _ = rows.(deviceRows)
-	copy(v.cols, cols)
 	for k := range v.cols {
 		c := &v.cols[k]
 		c.at = -1
@@ -79,7 +83,6 @@ func newView(rows Rows, cols []column) view {
 			c.at = at
 		}
 	}
-	return v
 }
 
 // node has the rows of one slot, read once for all columns.

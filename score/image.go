@@ -29,7 +29,8 @@ const (
 
 type imageEvaluator struct {
 	wanted     []wanted // distinct names in order of appearance
-	containers int64    // in v1.37 with the image volumes
+	room       [2]wanted
+	containers int64 // in v1.37 with the image volumes
 }
 
 type wanted struct {
@@ -53,6 +54,7 @@ func CompileImages(pod *v1.Pod, v release.Version) Evaluator[Nodes, ImageState] 
 	if pod == nil {
 		return e
 	}
+	e.wanted = e.room[:0]
 	for i := range pod.Spec.InitContainers {
 		e.want(pod.Spec.InitContainers[i].Image)
 	}
@@ -94,18 +96,30 @@ func (e *imageEvaluator) Skip() bool { return false }
 
 func (e *imageEvaluator) On(nodes Nodes) ImageState {
 	s := &imageState{containers: e.containers}
-	total := 0
+	if index, ok := nodes.(imageNodes); ok {
+		for _, w := range e.wanted {
+			var f foundImage
+			f.size, f.nodes, f.has = index.Image(w.name)
+			s.add(w, f, nodes)
+		}
+		return s
+	}
 	for k, f := range e.find(nodes) {
-		if f.nodes == 0 {
-			continue
-		}
-		if total == 0 { // only now, because this looks at every slot
-			total = countNodes(nodes)
-		}
-		spread := float64(f.nodes) / float64(total)
-		s.images = append(s.images, image{times(int64(float64(f.size)*spread), e.wanted[k].times), f.has})
+		s.add(e.wanted[k], f, nodes)
 	}
 	return s
+}
+
+// add counts an image that some node has.
+func (s *imageState) add(w wanted, f foundImage, nodes Nodes) {
+	if f.nodes == 0 {
+		return
+	}
+	if s.nodes == 0 { // only now, because this looks at every slot
+		s.nodes = countNodes(nodes)
+	}
+	spread := float64(f.nodes) / float64(s.nodes)
+	s.images = append(s.images, image{times(int64(float64(f.size)*spread), w.times), f.has})
 }
 
 type foundImage struct {
@@ -114,15 +128,9 @@ type foundImage struct {
 	has   func(i int) bool
 }
 
+// find walks the images of all nodes.
 func (e *imageEvaluator) find(nodes Nodes) []foundImage {
 	list := make([]foundImage, len(e.wanted))
-	if index, ok := nodes.(imageNodes); ok {
-		for k, w := range e.wanted {
-			f := &list[k]
-			f.size, f.nodes, f.has = index.Image(w.name)
-		}
-		return list
-	}
 	at := make(map[string]int, len(e.wanted))
 	slots := make([][]bool, len(e.wanted))
 	for k, w := range e.wanted {
@@ -175,6 +183,7 @@ type ImageState interface {
 type imageState struct {
 	images     []image // the images that some node has
 	containers int64
+	nodes      int // in the cluster; 0: not counted yet
 }
 
 type image struct {

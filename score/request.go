@@ -6,37 +6,39 @@ import (
 	"github.com/podberth/podberth/overhead"
 )
 
-// fitRequest returns what the pod counts with in the score of NodeResourcesFit, by resource (rules C2.1 and C2.2).
-func fitRequest(pod *v1.Pod) func(v1.ResourceName) int64 {
+// fitRequests sets what the pod counts with in the score of NodeResourcesFit (rules C2.1 and C2.2).
+func fitRequests(pod *v1.Pod, cols []column) {
 	cpu, memory := overhead.NonZeroIncoming(pod)
-	other := request(pod, overhead.Options{IgnorePodLevel: true})
-	return func(name v1.ResourceName) int64 {
-		switch name {
+	others := false
+	for k := range cols {
+		switch c := &cols[k]; c.name {
 		case v1.ResourceCPU:
-			return cpu
+			c.request = cpu
 		case v1.ResourceMemory:
-			return memory
+			c.request = memory
+		default:
+			others = true
 		}
-		return other(name)
 	}
-}
-
-// exactRequest returns what the pod really requests, by resource (rule C2.3).
-func exactRequest(pod *v1.Pod) func(v1.ResourceName) int64 { return request(pod, overhead.Options{}) }
-
-func request(pod *v1.Pod, o overhead.Options) func(v1.ResourceName) int64 {
-	type amount struct {
-		name  v1.ResourceName
-		value int64
+	if !others {
+		return
 	}
-	var list []amount
-	overhead.Each(pod, o, func(name v1.ResourceName, value int64) { list = append(list, amount{name, value}) })
-	return func(name v1.ResourceName) int64 {
-		for _, a := range list {
-			if a.name == name {
-				return a.value
+	overhead.Each(pod, overhead.Options{IgnorePodLevel: true}, func(name v1.ResourceName, value int64) {
+		for k := range cols {
+			if c := &cols[k]; c.name == name && name != v1.ResourceCPU && name != v1.ResourceMemory {
+				c.request = value
 			}
 		}
-		return 0
-	}
+	})
+}
+
+// exactRequests sets what the pod really requests (rule C2.3).
+func exactRequests(pod *v1.Pod, cols []column) {
+	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
+		for k := range cols {
+			if cols[k].name == name {
+				cols[k].request = value
+			}
+		}
+	})
 }

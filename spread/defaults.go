@@ -34,7 +34,7 @@ type Defaults struct {
 func (d *Defaults) constraints(action v1.UnsatisfiableConstraintAction) []v1.TopologySpreadConstraint {
 	list := d.Constraints
 	if d.system() {
-		list = systemConstraints()
+		list = systemConstraints
 	}
 	for i := range list {
 		if list[i].WhenUnsatisfiable == action {
@@ -46,13 +46,11 @@ func (d *Defaults) constraints(action v1.UnsatisfiableConstraintAction) []v1.Top
 
 func (d *Defaults) system() bool { return d.Type == "" || d.Type == systemDefaulting }
 
-// systemConstraints returns a new list with the built-in default constraints (documentation of pod topology spread
-// constraints, "Built-in default constraints").
-func systemConstraints() []v1.TopologySpreadConstraint {
-	return []v1.TopologySpreadConstraint{
-		{MaxSkew: 3, TopologyKey: v1.LabelHostname, WhenUnsatisfiable: v1.ScheduleAnyway},
-		{MaxSkew: 5, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.ScheduleAnyway},
-	}
+// systemConstraints are the built-in default constraints (documentation of pod topology spread constraints, "Built-in default
+// constraints").
+var systemConstraints = []v1.TopologySpreadConstraint{
+	{MaxSkew: 3, TopologyKey: v1.LabelHostname, WhenUnsatisfiable: v1.ScheduleAnyway},
+	{MaxSkew: 5, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.ScheduleAnyway},
 }
 
 // Owners finds the objects from which the selector of default constraints is derived. A look-up returns nil for an object
@@ -76,10 +74,16 @@ func OwnerSelector(pod *v1.Pod, owners Owners) labels.Selector {
 	if owners == nil {
 		return nil
 	}
-	pairs := labels.Set{}
+	var pairs labels.Set
+	add := func(selector map[string]string) {
+		if pairs == nil {
+			pairs = labels.Set{}
+		}
+		maps.Copy(pairs, selector)
+	}
 	for s := range owners.Services(pod.Namespace) {
 		if s.Spec.Selector != nil && labels.SelectorFromValidatedSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
-			maps.Copy(pairs, s.Spec.Selector)
+			add(s.Spec.Selector)
 		}
 	}
 	var extra *metav1.LabelSelector
@@ -87,7 +91,7 @@ func OwnerSelector(pod *v1.Pod, owners Owners) labels.Selector {
 		switch {
 		case owner.APIVersion == "v1" && owner.Kind == "ReplicationController":
 			if o := owners.ReplicationController(pod.Namespace, owner.Name); o != nil {
-				maps.Copy(pairs, o.Spec.Selector)
+				add(o.Spec.Selector)
 			}
 		case owner.APIVersion == "apps/v1" && owner.Kind == "ReplicaSet":
 			if o := owners.ReplicaSet(pod.Namespace, owner.Name); o != nil {
@@ -98,6 +102,9 @@ func OwnerSelector(pod *v1.Pod, owners Owners) labels.Selector {
 				extra = o.Spec.Selector
 			}
 		}
+	}
+	if len(pairs) == 0 && extra == nil {
+		return nil
 	}
 	out := labels.SelectorFromValidatedSet(pairs)
 	if s, err := metav1.LabelSelectorAsSelector(extra); err == nil {

@@ -68,7 +68,7 @@ func TestScore(t *testing.T) {
 	foo := func(c ...v1.TopologySpreadConstraint) *v1.Pod { return constrained("foo=bar", c...) }
 	byRS := Options{Owners: &workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar")}}}
 	owned := ownedBy(foo(), "apps/v1", "ReplicaSet", "rs", true)
-	list := Options{Owners: byRS.Owners, Defaults: Defaults{Type: ListDefaulting, Constraints: systemConstraints()}}
+	list := Options{Owners: byRS.Owners, Defaults: Defaults{Type: ListDefaulting, Constraints: systemConstraints}}
 	threeZones := func() *fake {
 		return clusterOf("a{topology.kubernetes.io/zone=1} b{topology.kubernetes.io/zone=2} c{topology.kubernetes.io/zone=3}")
 	}

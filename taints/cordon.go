@@ -34,7 +34,7 @@ func (e *Evaluator) OnCordon(nodes interface {
 	Len() int
 	Node(i int) *v1.Node
 }) CordonState {
-	return &cordonState{e, nodes, view.Classify(nodes, (*cordonState)(nil).Reads(nil), e.cordonVerdict)}
+	return &cordonState{e, nodes, view.Classify(nodes, cordonReads[:], e.cordonVerdict)}
 }
 
 // cordonVerdict looks at spec.unschedulable alone, not at the taints of the node.
@@ -67,4 +67,6 @@ func (s *cordonState) Reasons(v resources.Verdict) []string {
 }
 
 // Reads appends what Check reads of a node, in the words of cluster.Snapshot.Classes.
-func (s *cordonState) Reads(dst []string) []string { return append(dst, "unschedulable") }
+func (s *cordonState) Reads(dst []string) []string { return append(dst, cordonReads[:]...) }
+
+var cordonReads = [...]string{"unschedulable"}

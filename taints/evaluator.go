@@ -23,6 +23,9 @@ type Evaluator struct {
 // Compile compiles tolerations, in O(tolerations). There is no error: a toleration whose operator v1.37 does not know
 // tolerates nothing. A nil list tolerates nothing.
 func Compile(tolerations []v1.Toleration, o Options) *Evaluator {
+	if len(tolerations) == 0 {
+		return &intolerant
+	}
 	e := &Evaluator{}
 	for i := range tolerations {
 		c, ok := compile(&tolerations[i], i, o)
@@ -38,6 +41,9 @@ func Compile(tolerations []v1.Toleration, o Options) *Evaluator {
 	e.cordon = e.ToleratesTaint(&v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
 	return e
 }
+
+// intolerant tolerates nothing.
+var intolerant Evaluator
 
 // Tolerates reports whether every taint of the node with effect NoSchedule or NoExecute is tolerated. It is the rule of
 // the filter TaintToleration, of the nodeTaintsPolicy Honor of topology spread and of the DaemonSet controller. It does not

@@ -50,7 +50,7 @@ func (e *Evaluator) On(nodes interface {
 	Len() int
 	Node(i int) *v1.Node
 }) State {
-	return &state{e, nodes, view.Classify(nodes, (*state)(nil).Reads(nil), e.answer)}
+	return &state{e, nodes, view.Classify(nodes, reads[:], e.answer)}
 }
 
 func (e *Evaluator) answer(node *v1.Node) answer { return answer{e.verdict(node), e.raw(node)} }
@@ -112,7 +112,9 @@ func (s *state) Normalize(raw, lo, hi int64) int64 {
 
 // Reads appends what Check and Raw read of a node, in the words of cluster.Snapshot.Classes. Nodes that are equal in it get
 // equal answers.
-func (s *state) Reads(dst []string) []string { return append(dst, "taints") }
+func (s *state) Reads(dst []string) []string { return append(dst, reads[:]...) }
+
+var reads = [...]string{"taints"}
 
 func (s *state) Explain(i int) []Explanation {
 	node := s.nodes.Node(i)
