@@ -6,10 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/resources"
 )
 
 // causeOf returns the cause of a pod in a cluster.
@@ -21,6 +24,36 @@ func causeOf(t *testing.T, o cluster.Objects, pod *v1.Pod) *Cause {
 	require.NoError(t, err)
 	return CauseOf(plan, s, pod)
 }
+
+// A claim that nobody has bound names who must do it. A plugin without a sentence of its own is told by its reason.
+func TestCausesOfOthers(t *testing.T) {
+	class := "fast"
+	pod := testkit.Pod("p").Obj()
+	pod.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	o := cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("pods=9").Obj()}}
+	o.Claims = []*v1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}, Spec: v1.PersistentVolumeClaimSpec{StorageClassName: &class}}}
+	o.StorageClasses = []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "csi.example.com", VolumeBindingMode: new(storagev1.VolumeBindingImmediate)}}
+	cause := causeOf(t, o, pod)
+	require.Equal(t, []string{"Unbound", "PersistentVolumeClaim default/data", "spec.volumeName", "csi.example.com"}, []string{cause.Type, cause.Object, cause.Field, cause.Found})
+
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	plugin := &placement.Plugin{Name: "Own", Filter: func(*v1.Pod, placement.Cluster) placement.PreFiltered {
+		return placement.PreFiltered{Predicate: refusing{}}
+	}}
+	plan, err := placement.New(s, placement.Profile{Filters: []*placement.Plugin{plugin}})
+	require.NoError(t, err)
+	cause = CauseOf(plan, s, testkit.Pod("q").Obj())
+	require.Equal(t, causeOther, cause.Type)
+	require.Contains(t, cause.Text, "the moon is full")
+}
+
+// refusing rejects every node.
+type refusing struct{}
+
+func (refusing) Name() string                       { return "Own" }
+func (refusing) Check(int) resources.Verdict        { return 1 }
+func (refusing) Reasons(resources.Verdict) []string { return []string{"the moon is full"} }
 
 // The pool decides, not the number of nodes: forty full nodes of another pool say nothing about the pod's own node. testdata/advice has the
 // causes of all types.

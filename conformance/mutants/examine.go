@@ -222,8 +222,11 @@ var beside = map[string][]string{
 	"diagnose":                 {"tools/place"}, // its cases are dumps, which the library does not read
 	"internal/apiserver":       {"admission"},
 	"internal/balance":         {"score"},
+	"internal/engine":          {"affinity", "volumes"},
+	"internal/hints":           {"devices"},
 	"internal/same":            {"taints", "admission"},
 	"internal/podkey":          {"placement", "taints", "affinity", "spread", "score", "volumes", "devices"},
+	"placement/internal/hooks": {"placement"},
 	"placement/internal/reuse": {"placement"},
 }
 

@@ -401,4 +401,8 @@ func TestEdit(t *testing.T) {
 	require.Equal(t, "Job", in.Jobs[0].Spec.Template.Spec.NodeName)
 	require.Empty(t, w.in.Deployments[0].Spec.Template.Spec.NodeName, "the input stays")
 	require.Empty(t, w.in.Jobs[0].Spec.Template.Spec.NodeName)
+	for _, replicas := range []*int32{w.in.Deployments[0].Spec.Replicas, w.objects.ReplicaSets[1].Spec.Replicas, w.objects.ReplicationControllers[0].Spec.Replicas, w.objects.StatefulSets[0].Spec.Replicas} {
+		require.Equal(t, int32(3), *replicas)
+	}
+	require.Empty(t, w.in.Jobs[0].Spec.Template.Spec.NodeName)
 }

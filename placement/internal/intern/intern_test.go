@@ -41,6 +41,25 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+// Two copies give the next number to lists of their own, also where the original has room for more.
+func TestCopiesAreApart(t *testing.T) {
+	number := func(x *Lists, list ...int32) []any {
+		x.Next = list
+		n, known := x.Number()
+		return []any{n, known}
+	}
+	var x Lists
+	for k := range int32(5) {
+		number(&x, k)
+	}
+	a, b := x.Clone(), x.Clone()
+	require.Equal(t, []any{int32(5), false}, number(&a, 7))
+	require.Equal(t, []any{int32(5), false}, number(&b, 8, 8))
+	require.Equal(t, []any{int32(5), true}, number(&a, 7))
+	require.Equal(t, []any{int32(5), true}, number(&b, 8, 8))
+	require.Equal(t, []any{int32(5), false}, number(&x, 7))
+}
+
 // A list that has a number costs no memory.
 func TestNumberAllocatesNothing(t *testing.T) {
 	var x Lists
