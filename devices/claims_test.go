@@ -19,7 +19,7 @@ import (
 func claimPod(statuses ...v1.PodResourceClaimStatus) *v1.Pod {
 	web, template := "web", "gpu"
 	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p-uid"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", GenerateName: "other-", UID: "p-uid"},
 		Spec:       v1.PodSpec{ResourceClaims: []v1.PodResourceClaim{{Name: "a", ResourceClaimName: &web}, {Name: "b", ResourceClaimTemplateName: &template}}},
 		Status:     v1.PodStatus{ResourceClaimStatuses: statuses},
 	}

@@ -130,6 +130,17 @@ func TestDeviceContents(t *testing.T) {
 	}
 	require.Len(t, seen, len(kinds))
 	require.Equal(t, k.kindOf(&list[0], nil), k.kindOf(&list[2], nil), "attributes make no difference")
+	require.NotEqual(t, k.kindOf(&resourcev1.Device{AllowMultipleAllocations: &yes}, nil), k.kindOf(&resourcev1.Device{AllowMultipleAllocations: &no}, nil))
+}
+
+// Each operator of a condition holds for the orders that it names.
+func TestClauseHolds(t *testing.T) {
+	for op, want := range map[string][]bool{ // less, equal, more
+		"==": {false, true, false}, "!=": {true, false, true}, "<": {true, false, false}, "<=": {true, true, false}, ">": {false, false, true}, ">=": {false, true, true},
+	} {
+		c := clause{op: op}
+		require.Equal(t, want, []bool{c.holds(-1), c.holds(0), c.holds(1)}, op)
+	}
 }
 
 // Requirements with equal keys, operators and sets of values are one.

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
@@ -73,6 +75,35 @@ func TestReasonsOfASearcher(t *testing.T) {
 		require.Equal(t, c.want, got.Reasons)
 		require.Equal(t, map[bool]int{true: c.slot, false: -1}[c.slot < 2], got.Slot)
 	}
+}
+
+// telling is a Searcher that keeps what it is told of groups, by their first pods.
+type telling struct {
+	counting
+	told map[string]any
+}
+
+func (s *telling) Solve(p *Problem) []bool {
+	for _, g := range p.Groups {
+		s.told[g.Pods[0].Pod.Name] = [2]any{g.Priority, g.Start}
+	}
+	return s.counting.Solve(p)
+}
+
+// A Searcher is told the priority of each group and when it has started; a pod that has not started starts now.
+func TestGroupsOfASearcher(t *testing.T) {
+	old, young := testkit.Pod("old").Priority(3).Obj(), testkit.Pod("young").Priority(1).Obj()
+	now := metav1.NewTime(testkit.Epoch)
+	old.Status.StartTime = &metav1.Time{Time: now.Add(-time.Hour)}
+	l := &list{nodes: []*v1.Node{testkit.Node("a").Obj()}, pods: [][]*v1.Pod{{old, young}}}
+	search := &telling{told: map[string]any{}}
+	var pl Planner
+	pl.Preempt(Request{Pod: testkit.Pod("p").Priority(5).Obj(), Cluster: l, WhatIf: &open{pods: 2}, Now: now.Time, Rejections: []Rejection{Resolvable}, Options: Options{Search: search}})
+	require.Equal(t, map[string]any{"old": [2]any{int32(3), now.Add(-time.Hour)}, "young": [2]any{int32(1), now.Time}}, search.told)
+
+	d := &dryRun{r: &Request{}, priority: 5}
+	d.collect(0, &resident{pod: old, priority: 3}, true)
+	require.True(t, d.units[0].foreign, "a pod of another node")
 }
 
 // slotted is a cluster that knows the slots of its nodes.

@@ -21,6 +21,17 @@ func TestKeyOfOddSources(t *testing.T) {
 	require.NotEqual(t, podkey.Volumes(nil, &v1.Pod{}), podkey.Volumes(nil, none), "a volume without a source is no volume of the kubelet's")
 }
 
+// An ephemeral volume has a claim of its own for each pod: by the pod's name, also where a dump has no UIDs.
+func TestKeyOfEphemeralVolumes(t *testing.T) {
+	with := func(name string) *v1.Pod {
+		p := &v1.Pod{Spec: v1.PodSpec{Volumes: []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}}}}}
+		p.Name = name
+		return p
+	}
+	require.Equal(t, podkey.Volumes(nil, with("a")), podkey.Volumes(nil, with("a")))
+	require.NotEqual(t, podkey.Volumes(nil, with("a")), podkey.Volumes(nil, with("b")))
+}
+
 // One pod's attributes are written in one order.
 func TestKeyOfAttributes(t *testing.T) {
 	attributes := map[string]string{}

@@ -90,6 +90,7 @@ func TestExplain(t *testing.T) {
 		d, err := gang.Explain(question.Of(t, c.situation), gang.Options{})
 		require.NoError(t, err)
 		require.Equal(t, c.lines, d.Lines())
+		require.NotNil(t, d.Help, "a list in JSON")
 		var states []gang.State
 		for _, m := range d.States {
 			states = append(states, m.State)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -45,4 +46,19 @@ func TestDoneIndexesAreNotMade(t *testing.T) {
 	made, err := Make(Objects{Jobs: []*batchv1.Job{j}}, Options{Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, made.Pods, 1)
+}
+
+// A ReplicaSet has its own labels, its pods have their own, and the Deployment keeps its.
+func TestLabelsOfAReplicaSet(t *testing.T) {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	d.Spec.Template.Labels = map[string]string{"app": "web"}
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	testkit.Unchanged(t, func() {
+		r := newReplicaSet(d, 1, nil, nil)
+		require.Equal(t, r.Labels, r.Spec.Template.Labels)
+		require.Equal(t, r.Labels, r.Spec.Selector.MatchLabels)
+		r.Labels["only"] = "the ReplicaSet"
+		require.Len(t, r.Spec.Template.Labels, 2)
+		require.Len(t, r.Spec.Selector.MatchLabels, 2)
+	}, d)
 }

@@ -151,3 +151,51 @@ func (t *Tree) stale() int {
 	}
 	return c.stale
 }
+
+// The bounds of one row are its amounts, and its place in the order.
+func TestRowOf(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{
+		Nodes: []*v1.Node{testkit.Node("n0").Capacity("cpu=8,memory=16Gi").Obj(), testkit.Node("n1").Capacity("cpu=8,memory=16Gi").Obj()},
+		Pods:  []*v1.Pod{testkit.Pod("p").Request("cpu=3,memory=5").On("n1").Obj()},
+	})
+	require.NoError(t, err)
+	row := New(s, []int32{0, 7}, []int{0, 1}, []int32{0, 0}).rowOf(1)
+	require.Equal(t, [2]int64{3000, 3000}, row.CPUMilli)
+	require.Equal(t, [2]int64{5, 5}, row.MemoryBytes)
+	require.Equal(t, int32(7), row.first)
+}
+
+// Valid names what is wrong with a box.
+func TestValidFindsFaults(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{
+		Nodes: []*v1.Node{testkit.Node("n0").Capacity("cpu=8,memory=16Gi").Obj(), testkit.Node("n1").Capacity("cpu=8,memory=16Gi").Obj()},
+		Pods:  []*v1.Pod{testkit.Pod("p").Request("cpu=3").On("n1").Obj()},
+	})
+	require.NoError(t, err)
+	groups := []int32{0, 0}
+	type test struct {
+		name, why string
+		change    func(x *Tree, b *box)
+		want      string
+	}
+	testkit.Run(t, []test{
+		{"count", "a box of two slots", func(_ *Tree, b *box) { b.count++ }, "a box of 2 slots counts 3"},
+		{"first", "the search begins behind the first node", func(_ *Tree, b *box) { b.first++ }, "a box begins at place 1, a slot is at 0"},
+		{"too narrow", "a node has more in use", func(_ *Tree, b *box) { b.CPUMilli[1]-- }, "bounds do not hold all rows"},
+		{"too wide", "no node has so much in use", func(_ *Tree, b *box) { b.CPUMilli[1]++ }, "bounds that nothing has left since they were made are too wide"},
+		{"too wide for a while", "a node has left the box", func(_ *Tree, b *box) { b.CPUMilli[1], b.stale = b.CPUMilli[1]+1, 1 }, ""},
+		{"stale", "the bounds are made again in time", func(_ *Tree, b *box) { b.stale = 10 }, "the bounds of a box are not made again after 10 changes"},
+		{"leaf", "the slot is in this box", func(x *Tree, _ *box) { x.leaf[1] = &box{} }, "slot 1 is in another box"},
+		{"one slot too many", "n1 has no group", func(*Tree, *box) { groups[1] = -1 }, "slot 1 of group -1 is in a box of group 0"},
+	}, func(t *testing.T, c test) {
+		groups[1] = 0
+		x := New(s, []int32{0, 1}, []int{0, 1}, groups)
+		require.NoError(t, x.Valid(groups))
+		c.change(x, x.leaf[0])
+		if err := x.Valid(groups); c.want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, c.want)
+		}
+	})
+}

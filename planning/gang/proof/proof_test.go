@@ -58,6 +58,9 @@ func TestCheckPlacement(t *testing.T) {
 	})
 	require.ErrorIs(t, proof.CheckPlacement(proof.Question{}, nil), cluster.ErrNoSnapshot)
 	require.ErrorIs(t, proof.CheckAbsence(proof.Question{}, proof.Absence{}, proof.Bound{}), cluster.ErrNoSnapshot)
+	q := question.Of(t, "node n1:4; group g gang1; pod a:1 in=g; pod r:1 on=n1")
+	q.Queued[0].Name = "r"
+	require.EqualError(t, proof.CheckPlacement(q, nil), `gang: queued[0]: Invalid value: "d/r": the pod is on a node already`)
 }
 
 // What a certificate says is counted again.
