@@ -53,3 +53,36 @@ func TestFirstQuestionsSideBySide(t *testing.T) {
 		wg.Wait()
 	}
 }
+
+// One question alone, without the locks of others around it, is asked by two goroutines at once.
+func TestOneQuestionSideBySide(t *testing.T) {
+	questions := map[string]func(*Snapshot) bool{
+		"order":  func(s *Snapshot) bool { return len(s.Order()) == 3 },
+		"images": func(s *Snapshot) bool { _, nodes, _ := s.Image("i"); return nodes == 3 },
+		"domains": func(s *Snapshot) bool {
+			_, domains, have := s.Domains(v1.LabelTopologyZone)
+			return domains == 3 && have == 3
+		},
+	}
+	for name, ask := range questions {
+		for range 20 {
+			var o Objects
+			for k := range 3 {
+				n := testkit.Node(fmt.Sprint("n", k)).Zone(fmt.Sprint("z", k)).Capacity("cpu=4,pods=9").Obj()
+				n.Status.Images = []v1.ContainerImage{{Names: []string{"i"}, SizeBytes: 1 << 20}}
+				o.Nodes = append(o.Nodes, n)
+			}
+			s, err := New(o)
+			require.NoError(t, err)
+			var wg sync.WaitGroup
+			for range 2 {
+				wg.Go(func() {
+					if !ask(s) {
+						t.Errorf("%s: a wrong answer", name)
+					}
+				})
+			}
+			wg.Wait()
+		}
+	}
+}

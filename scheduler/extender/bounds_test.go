@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,4 +110,16 @@ func TestNoScores(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"node-1", "node-4"}, got.Hosts)
 	require.Equal(t, []int64{0, 0}, got.Scores)
+}
+
+// Two requests end at once, and both are counted. The race detector finds a lock that is missing.
+func TestForgetSideBySide(t *testing.T) {
+	w, err := newWorld(cluster.Objects{}, nil, nil)
+	require.NoError(t, err)
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() { assert.NoError(t, w.forget(nil)) })
+	}
+	both.Wait()
+	require.EqualValues(t, 2, w.shared.requests)
 }

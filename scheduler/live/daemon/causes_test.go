@@ -291,3 +291,15 @@ func BenchmarkCauses5000(b *testing.B) {
 		require.Equal(b, map[causeLabels]int{{"NoNode", "ReplicaSet", "default"}: 2000}, counts)
 	}
 }
+
+// The metric is read while a count ends. The race detector finds a lock that is missing.
+func TestCollectWhileCounting(t *testing.T) {
+	x := &causes{}
+	var both sync.WaitGroup
+	both.Go(func() { x.set(map[causeLabels]int{{cause: "Full"}: 1}) })
+	both.Go(func() { x.Collect(make(chan prometheus.Metric, 1)) })
+	both.Wait()
+	metrics := make(chan prometheus.Metric, 1)
+	x.Collect(metrics)
+	require.Len(t, metrics, 1)
+}

@@ -1,10 +1,12 @@
 package feed
 
 import (
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
@@ -53,4 +55,18 @@ func TestAges(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, families, 1)
 	require.Len(t, families[0].Metric, len(Kinds())-1)
+}
+
+// Two who collect the metrics at once learn the same age. The race detector finds a lock that is missing.
+func TestAgeSideBySide(t *testing.T) {
+	now := time.Now()
+	x := &source{informer: &reached{version: "7"}}
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			age, listed := x.age(now)
+			assert.Equal(t, []any{time.Duration(0), true}, []any{age, listed})
+		})
+	}
+	both.Wait()
 }

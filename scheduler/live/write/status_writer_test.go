@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/scheduler"
@@ -171,4 +173,18 @@ func TestRunEnds(t *testing.T) {
 		close(open)
 		<-ended
 	})
+}
+
+// Patches of two pods come from two goroutines at once, and both wait. The race detector finds a lock that is missing.
+func TestPatchesSideBySide(t *testing.T) {
+	for range 10 {
+		w := newStatusWriter(nil, 0, nil)
+		var both sync.WaitGroup
+		for _, name := range []types.UID{"a", "b"} {
+			both.Go(func() { w.later(&v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: name}}, scheduler.StatusPatch{}) })
+		}
+		both.Wait()
+		require.Len(t, w.waiting, 2)
+		require.Equal(t, 2, w.queue.Len())
+	}
 }
