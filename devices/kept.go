@@ -31,7 +31,7 @@ type kept struct {
 // [State.Freed] does not know which nodes a Kept was asked about. When a pod with an allocated claim fits on no node, ask the State
 // about the nodes again before [Freed].
 //
-// It is for package placement, and its type is internal.
+// It is for package placement, and its type is internal. Unlike other questions, Kept belongs to the goroutine of the allocator.
 func (s *state) Kept() engine.Kept { return s.keptAs(false) }
 
 // keptAs returns the Kept of the pod; with freeing preemption can free devices.
