@@ -36,13 +36,6 @@ func TestStatesSideBySide(t *testing.T) {
 		{"numbers", of(func(s *devices.Full) any { return s.Numbers(0) })},
 		{"shortages", of(func(s *devices.Full) any { lacks, sees := s.Shortage(0); return []int{lacks, sees} })},
 		{"allocations", of(func(s *devices.Full) any { return s.Allocation(1) })},
-		{"freed claims", func(*devices.Full) func() any {
-			claim := gpuClaim("own", 1)
-			claim.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
-				MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n9"}}}}}}}
-			s := stateOf(nodes, pod, devices.Clock{Now: noon}, claim)
-			return func() any { return []any{s.Check(0), s.Freed()} }
-		}},
 		{"kept answers", func(s *devices.Full) func() any {
 			k := s.Kept()
 			return func() any { return []any{k.Check(0), k.Check(1), k.Raw(1)} }
@@ -60,4 +53,31 @@ func TestStatesSideBySide(t *testing.T) {
 			require.Equal(t, slices.Repeat([]any{want}, 2), got[:])
 		}
 	})
+}
+
+// One goroutine asks about a node while another asks for the reasons of a verdict, or which claims can be freed.
+func TestReasonsBesideChecks(t *testing.T) {
+	nodes := nodesOf("n1", "n2")
+	broken := func() *devices.Full { // the class is gone
+		ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{gpus("n1")}))
+		gone := func(string) *resourcev1.DeviceClass { return nil }
+		return devices.Compile(user("p", "own"), &byName{list: []*resourcev1.ResourceClaim{gpuClaim("own", 1)}}, nil).Onto(nodes, devices.NewAllocator(ledger, gone, nil, devices.Options{}), devices.Clock{})
+	}
+	failed := broken()
+	verdict := failed.Check(0)
+	require.NotEmpty(t, failed.Reasons(verdict))
+	elsewhere := gpuClaim("own", 1)
+	elsewhere.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+		MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n9"}}}}}}}
+	for range 10 {
+		s, allocated := broken(), stateOf(nodes, user("p", "own"), devices.Clock{Now: noon}, elsewhere)
+		var all sync.WaitGroup
+		all.Go(func() { s.Check(0) })
+		all.Go(func() { s.Reasons(verdict) })
+		all.Go(func() { allocated.Check(0) })
+		all.Go(func() { allocated.Freed() })
+		all.Wait()
+		require.NotEmpty(t, s.Reasons(verdict))
+		require.Equal(t, elsewhere, allocated.Freed().Deallocate)
+	}
 }

@@ -12,7 +12,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/podgroup"
@@ -118,6 +117,7 @@ func TestCallsSideBySide(t *testing.T) {
 
 func TestObjectsSideBySide(t *testing.T) {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c", UID: "c"}}
+	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "s"}}
 	space := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	pairs(func() *namespaces {
 		n, err := newNamespaces(mustSnapshot(t))
@@ -126,6 +126,7 @@ func TestObjectsSideBySide(t *testing.T) {
 	},
 		func(n *namespaces) { n.set(space, false) },
 		func(n *namespaces) { assert.NoError(t, n.setObject(claim, false)) },
+		func(n *namespaces) { assert.NoError(t, n.setObject(slice, false)) },
 		func(n *namespaces) { n.Namespaces() },
 		func(n *namespaces) { n.ruleMatters(nil, &resourcev1beta2.DeviceTaintRule{}) },
 		func(n *namespaces) { n.DeviceObjects().Claims.Get("default", "c") },
@@ -177,9 +178,9 @@ func TestQueueSideBySide(t *testing.T) {
 }
 
 func TestBindingSideBySide(t *testing.T) {
-	p := assumedOn("p", "n1")
+	p, victim := assumedOn("p", "n1"), assumedOn("victim", "n1")
 	pairs(func() *Scheduler {
-		s := &Scheduler{cache: newCache(0), waiting: newWaitingRoom(), binding: map[types.UID]*preBinding{}, preempting: map[types.UID]*v1.Pod{}}
+		s := newRig(t, Options{Clock: WallClock{}, Go: func(task func()) { task() }}, three(), victim).s
 		s.enterBinding(context.Background(), p)
 		return s
 	},
@@ -187,7 +188,42 @@ func TestBindingSideBySide(t *testing.T) {
 		func(s *Scheduler) { s.leaveBinding(p, false) },
 		func(s *Scheduler) { s.cancel(p) },
 		func(s *Scheduler) { s.roomBack(assumedOn("other", "n1")) },
-		func(s *Scheduler) { s.onlyLastLeft(p, assumedOn("victim", "n1")) },
+		func(s *Scheduler) { s.onlyLastLeft(p, victim) },
 		func(s *Scheduler) { (&defaultPreemption{adapterBase: adapterBase{h: &Handle{s: s}}}).PreEnqueue(p) },
+		func(s *Scheduler) {
+			s.beginPreemption(context.Background(), preemptor{pod: p}, &Nomination{Node: "n1", Victims: []*v1.Pod{victim}})
+		},
+		func(s *Scheduler) {
+			dynamicResources{podFilter{nodeFilter{adapterBase: adapterBase{h: &Handle{s: s}}}}}.release(p)
+		},
+		func(s *Scheduler) {
+			volumeBinding{podFilter: podFilter{nodeFilter{adapterBase: adapterBase{h: &Handle{s: s}}}}}.release(p)
+		},
+	)
+}
+
+// noMetrics are metrics that nobody reads.
+type noMetrics struct{}
+
+func (noMetrics) Add(string, float64, ...string)     {}
+func (noMetrics) Set(string, float64, ...string)     {}
+func (noMetrics) Observe(string, float64, ...string) {}
+
+// A look at the cluster, the metrics and a scheduling cycle come one after the other.
+func TestCyclesSideBySide(t *testing.T) {
+	late := node("late")
+	pairs(func() *Scheduler {
+		r := newRig(t, Options{Clock: WallClock{}, Metrics: noMetrics{}, Go: func(func()) {}}, three())
+		r.add(pod("p"))
+		return r.s
+	},
+		func(s *Scheduler) {
+			s.View(func(c *cluster.Snapshot) {
+				assert.NoError(t, c.Set(late))
+				assert.NoError(t, c.Remove(late))
+			})
+		},
+		func(s *Scheduler) { s.Gauges() },
+		func(s *Scheduler) { s.TryScheduleOne(context.Background()) },
 	)
 }
