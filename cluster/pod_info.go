@@ -18,6 +18,7 @@ type info struct {
 	request        resources.Vector // without zeros at the end; column Pods is 1
 	cpu, memory    int64            // non-zero requests
 	ports          bool
+	usual          [resources.Scalars]int64 // room for the request of a pod that asks for no other resources
 }
 
 // prepare returns what a pod counts with. It writes to the snapshot: it registers the pod's labels, terms and resource
@@ -37,8 +38,9 @@ func (s *Snapshot) prepare(pod *v1.Pod) *info {
 	}
 	i := &info{
 		set: set, terms: terms, setID: g.id,
-		request: slices.Clone(s.request), cpu: cpu, memory: memory, ports: ports,
+		cpu: cpu, memory: memory, ports: ports,
 	}
+	i.request = append(i.usual[:0], s.request...)
 	if terms >= 0 {
 		i.termsID = s.terms.at(terms).id
 	}

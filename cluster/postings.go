@@ -17,8 +17,9 @@ type postings struct {
 type pair struct{ key, value string }
 
 type posting struct {
-	own *owner
-	ids []int32
+	own   *owner
+	ids   []int32
+	first [2]int32 // room for the first ids: most lists have no more
 }
 
 func (p *postings) add(own *owner, namespace string, labels map[string]string, id int32) {
@@ -47,7 +48,9 @@ func (p *postings) append(own *owner, ns, pair, id int32) {
 		p.n++
 		p.col.grow(own, p.n)
 		p.lists.put(own, uint64(ns)<<32|uint64(pair), at)
-		*p.col.write(own, int(at)) = &posting{own: own}
+		x := &posting{own: own}
+		x.ids = x.first[:0]
+		*p.col.write(own, int(at)) = x
 	}
 	w := p.col.write(own, int(at))
 	if (*w).own != own {

@@ -20,7 +20,11 @@ type group struct {
 	id     *identity // nil: free
 	nodes  []int32
 	counts []int32
-	infos  []*info // of a pod set: one info for each kind of pods, which equal pods share
+	infos  []*info  // of a pod set: one info for each kind of pods, which equal pods share
+	first  struct { // room for the first of each list: of many groups it is the only one
+		node, count [1]int32
+		info        [1]*info
+	}
 }
 
 // groupPlace is the position of a node in a group's list.
@@ -69,7 +73,9 @@ func (g *groups) intern(own *owner, key []byte, rep *v1.Pod) int32 {
 		g.n++
 		g.col.grow(own, g.n)
 	}
-	*g.col.write(own, int(id)) = &group{own: own, id: &identity{key: k, rep: rep}}
+	c := &group{own: own, id: &identity{key: k, rep: rep}}
+	c.nodes, c.counts, c.infos = c.first.node[:0], c.first.count[:0], c.first.info[:0]
+	*g.col.write(own, int(id)) = c
 	g.keys.put(own, k, id)
 	return id
 }

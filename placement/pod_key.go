@@ -27,9 +27,9 @@ func (p Profile) PodKey(pod *v1.Pod) string {
 			return ""
 		}
 	}
-	dst := key.Optional(key.Int(nil, int64(podinfo.Priority(pod))), pod.Spec.PreemptionPolicy, key.Text)
+	dst := key.Optional(key.Int(make([]byte, 0, 512), int64(podinfo.Priority(pod))), pod.Spec.PreemptionPolicy, key.Text)
 	type name struct{ key, plugin string } // of a key that is written; plugin is "" for a key with a KeyName
-	var names []name
+	names := make([]name, 0, 32)
 	add := func(x *Plugin) bool {
 		if x.AppendKey == nil {
 			return false

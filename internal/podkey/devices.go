@@ -1,8 +1,6 @@
 package podkey
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -54,13 +52,7 @@ func DeviceContainers(dst []byte, pod *v1.Pod) []byte {
 }
 
 func deviceContainer(dst []byte, c *v1.Container, longLived bool) []byte {
-	names := slices.Sorted(maps.Keys(c.Resources.Requests))
-	dst = key.Len(key.Flag(dst, longLived), len(names))
-	for _, name := range names {
-		q := c.Resources.Requests[name]
-		dst = key.Int(key.Text(dst, string(name)), q.Value())
-	}
-	return dst
+	return key.Resources(key.Flag(dst, longLived), c.Resources.Requests)
 }
 
 // mayNeedDevices reports whether a pod has claims, or asks for a resource that a device class may provide.
