@@ -21,6 +21,16 @@ func (w *world) at(i int) podAndEvent {
 	return x
 }
 
+// first makes the first n pods and events. Both sides get them before the time begins, and the collector runs between: making a pod takes
+// up to ten times the memory of deciding about it, and collecting it is not the scheduler's work.
+func (w *world) first(n int) []podAndEvent {
+	list := make([]podAndEvent, n)
+	for i := range list {
+		list[i] = w.at(i)
+	}
+	return list
+}
+
 func (b *berth) happen(e event) error {
 	if e.remove != nil {
 		if err := b.snapshot.Remove(e.remove); err != nil {

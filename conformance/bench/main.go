@@ -165,22 +165,20 @@ func runKube(w world, n int, sampling bool) (rate float64, answers []answer, err
 		return 0, nil, err
 	}
 	defer k.close()
+	list := w.first(n)
 	runtime.GC()
 	var took time.Duration
-	for i := range n {
-		pod := w.pod(i)
+	for _, x := range list {
+		pod, e := x.pod, x.event
 		begin := time.Now()
-		if w.before != nil {
-			e := w.before(i)
-			if e.remove != nil {
-				if err := k.removePod(e.remove); err != nil {
-					return 0, nil, err
-				}
+		if e.remove != nil {
+			if err := k.removePod(e.remove); err != nil {
+				return 0, nil, err
 			}
-			if e.node != nil {
-				if err := k.updateNode(e.old, e.node); err != nil {
-					return 0, nil, err
-				}
+		}
+		if e.node != nil {
+			if err := k.updateNode(e.old, e.node); err != nil {
+				return 0, nil, err
 			}
 		}
 		node, message, err := k.decide(pod)
@@ -206,32 +204,24 @@ func runBerth(w world, n int) (rate float64, err error) {
 			b.decide(w.pod(i))
 		}
 	}
+	list := w.first(n)
 	runtime.GC()
 	stop, err := profiled()
 	if err != nil {
 		return 0, err
 	}
 	defer stop()
-	var took time.Duration
-	const chunk = 100 // pods are made outside the time that is taken
-	for from := 0; from < n; from += chunk {
-		batch := make([]podAndEvent, 0, chunk)
-		for i := from; i < min(from+chunk, n); i++ {
-			batch = append(batch, w.at(i))
+	begin := time.Now()
+	for _, x := range list {
+		if err := b.happen(x.event); err != nil {
+			return 0, err
 		}
-		begin := time.Now()
-		for _, x := range batch {
-			if err := b.happen(x.event); err != nil {
+		d, _ := b.decide(x.pod)
+		if d.Placed() {
+			if err := b.place(x.pod, d); err != nil {
 				return 0, err
 			}
-			d, _ := b.decide(x.pod)
-			if d.Placed() {
-				if err := b.place(x.pod, d); err != nil {
-					return 0, err
-				}
-			}
 		}
-		took += time.Since(begin)
 	}
-	return float64(n) / took.Seconds(), nil
+	return float64(n) / time.Since(begin).Seconds(), nil
 }
