@@ -29,16 +29,13 @@ func (n *asksNominated) addOthers(q *reuse.Question, opened *reuse.Opened) (matt
 		return n.attempt != nil, true
 	}
 	if own := opened.Own(); o.NominatedSlots != nil && own.Pods != "" && o.within == nil {
-		q.Without, matter, ok = p.holds.without(n, nominationsKind{own, podinfo.Priority(n.pod)}, p.log)
+		q.Without, matter, ok = p.holds.without(&asksKept{asksNominated: n, opened: *opened}, nominationsKind{own, podinfo.Priority(n.pod)}, p.log)
 		return matter || n.attempt != nil, ok
 	}
 	for _, i := range p.slotsOfNominated(o) {
 		switch n.ask(i, o.Nominated(i)) {
 		case inTheWay:
-			if q.Without == nil {
-				q.Without = map[int]bool{}
-			}
-			q.Without[i] = true
+			q.Without.Add(i)
 		case undecided:
 			return true, false
 		}
@@ -91,22 +88,30 @@ const (
 	undecided             // the pod is rejected before any node, or a plugin fails
 )
 
-// ask asks about one slot with nominated pods. A slot without a node has none.
+// ask asks about one slot with nominated pods.
 func (n *asksNominated) ask(i int, nominated []*v1.Pod) hold {
-	if len(filter.Nominated(n.pod, nominated)) == 0 || !n.plan.has(i) {
+	if !n.matter(i, nominated) {
 		return noHold
 	}
 	if !n.prepare() {
 		return undecided
 	}
-	r := n.check(i)
-	if r.Verdict == 0 {
+	return n.attempt.hold(i, n.check)
+}
+
+// matter reports whether one of the pods that are nominated to a slot counts. A slot without a node has none.
+func (n *asksNominated) matter(i int, nominated []*v1.Pod) bool {
+	return len(filter.Nominated(n.pod, nominated)) > 0 && n.plan.has(i)
+}
+
+// hold says what the predicates find on a slot with nominated pods. check asks them with these pods.
+func (a *Attempt) hold(i int, check func(i int) filter.Rejection) hold {
+	switch r := check(i); {
+	case r.Verdict == 0:
 		return harmless
-	}
-	if n.attempt.Predicates.Err(r, i) != nil {
+	case a.Predicates.Err(r, i) != nil:
 		return undecided
-	}
-	if n.attempt.Predicates.First(i).Verdict == 0 {
+	case a.Predicates.First(i).Verdict == 0:
 		return inTheWay
 	}
 	return harmless

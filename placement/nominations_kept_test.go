@@ -17,9 +17,12 @@ import (
 // What is kept of nominations changes nothing: a plan that is asked again and again decides as a plan without kept work, while nodes, running
 // pods and nominations change.
 func TestKeptNominations(t *testing.T) {
-	outcomes := [3]int{}
+	outcomes, counted := [3]int{}, [3]int{}
 	for seed := range uint64(90) {
 		h := &held{r: rand.New(rand.NewPCG(seed, 61)), on: map[int][]*v1.Pod{}}
+		for range 4 {
+			h.rules = append(h.rules, h.rule())
+		}
 		var o cluster.Objects
 		for i := range 8 {
 			o.Nodes = append(o.Nodes, h.node(fmt.Sprintf("n%d", i)))
@@ -45,6 +48,9 @@ func TestKeptNominations(t *testing.T) {
 					if node.hold < undecided {
 						outcomes[node.hold]++
 					}
+					if node.counted {
+						counted[node.hold]++
+					}
 				}
 			}
 			if d.Placed() && s.Pod(pod.Namespace, pod.Name) == nil && h.chance(2) {
@@ -56,6 +62,8 @@ func TestKeptNominations(t *testing.T) {
 	for _, n := range outcomes {
 		require.Greater(t, n, 1000)
 	}
+	require.Greater(t, counted[harmless], 1000, "filters that count pods")
+	require.Greater(t, counted[inTheWay], 1000, "filters that count pods")
 }
 
 // A nomination keeps the node for its pod: another pod of the same kind finds it there, whichever is asked first.
@@ -73,9 +81,10 @@ func TestKeptNominationOfThePodItself(t *testing.T) {
 	}
 }
 
-// held is a cluster whose pending pods read one node at a time, with nominations that last for many decisions.
+// held is a cluster with pending pods, of which some count the pods of all nodes, with nominations that last for many decisions.
 type held struct {
 	r       *rand.Rand
+	rules   []func(b testkit.PodBuilder) testkit.PodBuilder // that count pods: half of the pods have one of them
 	next    int
 	on      map[int][]*v1.Pod // by slot
 	running []*v1.Pod
@@ -84,7 +93,11 @@ type held struct {
 func (h *held) chance(n int) bool { return h.r.IntN(n) == 0 }
 
 func (h *held) node(name string) *v1.Node {
-	b := testkit.Node(name).Capacity(fmt.Sprintf("cpu=%d,memory=8Gi,pods=9", 2+h.r.IntN(4))).Label("disk", fmt.Sprint(h.r.IntN(2)))
+	b := testkit.Node(name).Capacity(fmt.Sprintf("cpu=%d,memory=8Gi,pods=9", 2+h.r.IntN(4))).Label("disk", fmt.Sprint(h.r.IntN(2))).
+		Label(v1.LabelHostname, name)
+	if !h.chance(8) {
+		b = b.Label(v1.LabelTopologyZone, fmt.Sprint(h.r.IntN(3)))
+	}
 	if h.chance(8) {
 		b = b.Taint("k:NoSchedule")
 	}
@@ -97,7 +110,31 @@ func (h *held) pod() *v1.Pod {
 	if h.chance(4) {
 		b = b.NodeSelector("disk=1")
 	}
+	if h.chance(2) {
+		b = h.rules[h.r.IntN(len(h.rules))](testkit.Pod(fmt.Sprint("p", h.next)).Request("cpu=1").Priority(int32(h.r.IntN(2))))
+	}
 	return b.Obj()
+}
+
+// rule returns what gives a pod a label, and mostly a rule that counts pods.
+func (h *held) rule() func(b testkit.PodBuilder) testkit.PodBuilder {
+	key, label, app := []string{v1.LabelHostname, v1.LabelTopologyZone}[h.r.IntN(2)], fmt.Sprint("app=", h.r.IntN(3)), fmt.Sprint("app=", h.r.IntN(3))
+	kind := h.r.IntN(6)
+	return func(b testkit.PodBuilder) testkit.PodBuilder {
+		switch b = b.Labels(label); kind {
+		case 0:
+			b = b.Spread(1, key, v1.DoNotSchedule, app)
+		case 1:
+			b = b.Spread(1, key, v1.ScheduleAnyway, app)
+		case 2:
+			b = b.RequireApart(key, app)
+		case 3:
+			b = b.RequireWith(key, app)
+		case 4:
+			b = b.PreferWith(5, key, app)
+		}
+		return b
+	}
 }
 
 // change changes a node or the running pods. For some time a pod may run that keeps the pending ones off.

@@ -110,6 +110,11 @@ func (t podTrial) CounterOf(pod *v1.Pod, known *runningPod) hooks.Counter {
 	return t.base.movesOf(t.Trial.(engine.MovingTerms), pod, known).By
 }
 
+// Moves reports whether the filter may count a pod: with its labels or with its terms.
+func (s podAffinity) Moves(pod *v1.Pod) bool {
+	return s.movesOf(s.State.(engine.MovingTerms), pod, nil) != nil
+}
+
 // movesOf returns what a pod does to counts.
 func (s podAffinity) movesOf(m engine.MovingTerms, pod *v1.Pod, known *runningPod) engine.Move {
 	return engine.Both(m.OfLabels(pod), s.byTerms(m, pod, known))

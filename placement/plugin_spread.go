@@ -71,6 +71,11 @@ type hardSpread struct {
 // NewTrial returns a what-if copy.
 func (s hardSpread) NewTrial() filter.Trial { return spreadTrial{s.HardState.NewTrial()} }
 
+// Moves reports whether a constraint counts a pod in a trial.
+func (s hardSpread) Moves(pod *v1.Pod) bool {
+	return s.HardState.NewTrial().(engine.Moving).OfLabels(pod) != nil
+}
+
 type spreadTrial struct{ affinity.Trial }
 
 // CounterOf returns what a pod does to the trial.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/view"
 )
 
 // An entry of a heap goes no further than it must: entries of equal keys stay where they are.
@@ -24,8 +26,7 @@ func TestHeapTies(t *testing.T) {
 	require.Equal(t, []int32{0, 1, 2, 3, 4, 5}, slots(), "an entry does not pass an equal one on its way up")
 	h.Set(0, 5, where)
 	require.Equal(t, []int32{0, 1, 2, 3, 4, 5}, slots(), "nor on its way down")
-	var frontier Heap
-	require.Equal(t, Entry{5, 1}, h.Best(Skip{Slots: map[int]bool{0: true}}, &frontier), "of equal entries that count the first is the best")
+	require.Equal(t, Entry{5, 1}, h.Best(Skip{Slots: view.Slots{1}}), "of equal entries that count the first is the best")
 	h.Set(0, 4, where)
 	require.Equal(t, []int32{1, 5, 2, 3, 4, 0}, slots(), "of equal entries the first goes up")
 	require.Equal(t, []int32{5, 0, 2, 3, 4, 1, -1}, where)
@@ -79,11 +80,10 @@ func TestKey(t *testing.T) {
 // Best and Flip say what a look at every entry says.
 func TestWalks(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	var spare Heap
 	for range 300 {
 		n := 1 + r.IntN(60)
 		var h Heap
-		at, skip := slices.Repeat([]int32{-1}, n), Skip{Marked: slices.Repeat([]int32{-1}, n), Slots: map[int]bool{}}
+		at, skip := slices.Repeat([]int32{-1}, n), Skip{Marked: slices.Repeat([]int32{-1}, n)}
 		want, counts := Entry{Key: -1}, 0
 		for i := range int32(n) {
 			h.Push(Entry{Key(r.Int64N(6), i), i}, at)
@@ -91,7 +91,7 @@ func TestWalks(t *testing.T) {
 			case i > 0 && r.IntN(4) == 0:
 				skip.Marked[i] = r.Int32N(3)
 			case i > 0 && r.IntN(4) == 0:
-				skip.Slots[int(i)] = true
+				skip.Slots.Add(int(i))
 			default:
 				counts++
 			}
@@ -101,7 +101,7 @@ func TestWalks(t *testing.T) {
 				want = e
 			}
 		}
-		require.Equal(t, want, h.Best(skip, &spare))
+		require.Equal(t, want, h.Best(skip))
 		flipped := uint64(5)
 		for _, e := range h {
 			if Score(e.Key) == 3 {

@@ -1,37 +1,33 @@
 package heap
 
+import "github.com/podberth/podberth/internal/view"
+
 // Skip says which slots do not count. The zero value skips none.
 type Skip struct {
-	Marked []int32      // by slot; a slot with a number of at least 0 does not count. Empty: none has one
-	Slots  map[int]bool // slots that do not count
+	Marked []int32    // by slot; a slot with a number of at least 0 does not count. Empty: none has one
+	Slots  view.Slots // slots that do not count
 }
 
-func (s Skip) has(slot int32) bool {
-	return len(s.Marked) > 0 && s.Marked[slot] >= 0 || s.Slots[int(slot)]
+func (s *Skip) has(slot int32) bool {
+	return len(s.Marked) > 0 && s.Marked[slot] >= 0 || s.Slots.Has(int(slot))
 }
 
-// Best returns the best entry that counts. There must be such an entry. It goes down the heap from the top, so its cost grows with the
-// number of better entries. It uses the memory of spare.
-func (h Heap) Best(skip Skip, spare *Heap) Entry {
-	*spare = append((*spare)[:0], Entry{h[0].Key, 0})
-	for {
-		// spare holds positions of h, unordered and short
-		at := 0
-		for k := range *spare {
-			if (*spare)[k].Key > (*spare)[at].Key {
-				at = k
-			}
-		}
-		i := int((*spare)[at].Slot)
-		if !skip.has(h[i].Slot) {
-			return h[i]
-		}
-		(*spare)[at] = (*spare)[len(*spare)-1]
-		*spare = (*spare)[:len(*spare)-1]
+// Best returns the best entry that counts. There must be such an entry. Nothing below an entry that counts is looked at, so its cost grows with
+// the number of entries that do not count and are above the others.
+func (h Heap) Best(skip Skip) Entry { return h.best(0, &skip, Entry{Key: -1}) }
+
+// best returns the best entry that counts from position i down, or an entry that is as good.
+func (h Heap) best(i int, skip *Skip, best Entry) Entry {
+	switch {
+	case h[i].Key <= best.Key:
+	case !skip.has(h[i].Slot):
+		return h[i]
+	default:
 		for c := i*fan + 1; c < min(i*fan+1+fan, len(h)); c++ {
-			*spare = append(*spare, Entry{h[c].Key, int32(c)})
+			best = h.best(c, skip, best)
 		}
 	}
+	return best
 }
 
 // Flip flips the bits of the places of the entries with a score.

@@ -76,9 +76,6 @@ type PerPod interface {
 	AskAll() bool
 }
 
-// Skipping is a State whose filter v1.37 does not run for the pod while Skip reports true: it rejects no node.
-type Skipping interface{ Skip() bool }
-
 // Everywhere is a Compiled whose domains do not depend on the tolerations and the node selection of the pod: AppendDomains is the same for
 // all pods with the same AppendLayoutKey.
 type Everywhere interface{ Everywhere() }

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/heap"
 )
 
@@ -81,7 +82,7 @@ func (s *podKind) amongTied(q *Question, groups []candidate, scores []int64, bes
 			}
 		}
 	}
-	for i := range q.Without {
+	for i := range q.Without.All() {
 		tied[e.ranked[i]/64] &^= 1 << (e.ranked[i] % 64)
 	}
 	for _, word := range tied {
@@ -112,8 +113,11 @@ type candidate struct {
 }
 
 // gather appends the groups that have nodes with room. It leaves out groups that a static predicate rejects, and slots that have room.
-func (s *podKind) gather(dst []candidate, without map[int]bool) []candidate {
+func (s *podKind) gather(dst []candidate, without view.Slots) []candidate {
 	l, x := s.layout, &s.exceptions
+	for i := range without.All() {
+		s.groupOf(int32(i)).without++
+	}
 	for g := range l.list {
 		dst = s.candidate(dst, &l.list[g], x.within(g), heap.Skip{Marked: x.of, Slots: without})
 	}
@@ -125,23 +129,17 @@ func (s *podKind) gather(dst []candidate, without map[int]bool) []candidate {
 
 // candidate appends a group if it has nodes with room and no static predicate rejects it. So many of the nodes in its heap are exceptions.
 func (s *podKind) candidate(dst []candidate, g *group, exceptions int32, skip heap.Skip) []candidate {
-	count, top := g.count, g.top
+	count, top, without := g.count, g.top, g.without
 	if s.rows != nil {
 		count = int32(len(g.heap)) - exceptions
 	}
-	if len(skip.Slots) > 0 {
-		for i := range skip.Slots {
-			if s.groupOf(int32(i)) == g {
-				count--
-			}
-		}
-	}
+	count, g.without = count-without, 0
 	if count == 0 || s.verdict(g).Verdict != 0 {
 		return dst
 	}
 	if s.rows != nil {
-		if top = g.heap[0]; len(skip.Slots) > 0 || exceptions > 0 && s.exceptions.has(top.Slot) {
-			top = g.heap.Best(skip, &s.engine.buffers.frontier)
+		if top = g.heap[0]; without > 0 || exceptions > 0 && s.exceptions.has(top.Slot) {
+			top = g.heap.Best(skip)
 		}
 	}
 	return append(dst, candidate{g.class, count, top})

@@ -8,8 +8,8 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/boxes"
-	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
@@ -78,7 +78,6 @@ type Engine struct {
 type buffers struct {
 	key              []byte
 	groups, feasible []candidate
-	frontier         heap.Heap
 	raw, add         []int64
 	ignored          []bool
 	slots, counts    []int32
@@ -174,13 +173,31 @@ func (e *Engine) Open(q *Question) (Opened, bool) {
 	return Opened{kind: s}, s != nil
 }
 
-// Own returns the key of pods whose filters read of the cluster one node and its pods alone. While it is the same, the verdict about a node,
-// with all of its pods, without some or with others, changes only with that node or its pods. It is empty for a pod whose filters read more.
+// Own returns the key of pods with equal filters, which read nothing but nodes and their pods; it is empty for a pod whose filters read more. While it
+// is the same, the verdict of the filters that do not count pods, about a node with all of its pods, without some or with others, changes only with that
+// node or its pods.
 func (o *Opened) Own() VerdictKey {
-	if s := o.kind; s != nil && !s.static.storage && !slices.ContainsFunc(s.filtering, func(x hooks.Skipping) bool { return x == nil || !x.Skip() }) {
+	if s := o.kind; s != nil && !s.static.storage && !s.shifts && !s.perPod {
 		return s.engine.nodeKey(s.podKey)
 	}
 	return VerdictKey{}
+}
+
+// Filters returns the predicates of the pod in profile order: those that read one node and its pods, and those that count the pods of all nodes. It
+// reports false when a plugin fails.
+func (o *Opened) Filters(pod *v1.Pod) (own, counting filter.Predicates, ok bool) {
+	s := o.kind
+	if !s.heaps && !s.prepareRows(pod) {
+		return nil, nil, false
+	}
+	for k, p := range s.predicates {
+		if s.engine.plugins[s.engine.filters[s.plugin[k]]].Keep == hooks.KeepByAllPods {
+			counting = append(counting, p)
+			continue
+		}
+		own = append(own, p)
+	}
+	return own, counting, true
 }
 
 // Decide answers the question that was opened. The nomination of the pod does not count. Decide reports false when the caller must ask node
@@ -211,7 +228,7 @@ type Question struct {
 	// Slots are the only nodes to examine, in scan order, and From is a place among them; nil: all nodes.
 	Slots []int
 	// Without are slots that are not feasible, whatever the plugins say.
-	Without map[int]bool
+	Without view.Slots
 	// Tie chooses among n nodes of equal total, in the order in which they were found. nil, and a result that is not in 0 to n-1, choose the first.
 	Tie func(n int) int
 }

@@ -1,5 +1,7 @@
 package reuse
 
+import "slices"
+
 // exceptions are the nodes whose own count of pods matters to a kind: pods that the kind counts run there, and no two nodes share the topology key.
 // Their groups are by the group of the layout and by the counts. A kind whose states count for whole domains has none.
 type exceptions struct {
@@ -14,11 +16,7 @@ func (x *exceptions) some() bool { return len(x.of) > 0 }
 func (x *exceptions) build(s *podKind) {
 	x.of, x.at, x.list, x.inBase = x.of[:0], x.at[:0], x.list[:0], x.inBase[:0]
 	x.signatures.Clear()
-	some := false
-	for k := range s.counted {
-		some = some || s.counted[k].state.Single()
-	}
-	if !some {
+	if !slices.ContainsFunc(s.counted, func(c counted) bool { return c.state.Single() }) {
 		return
 	}
 	n := len(s.layout.of)

@@ -70,19 +70,16 @@ func (s *podKind) countPods(n *news) bool {
 
 // apply applies one event to the states.
 func (s *podKind) apply(e *cluster.Event) {
-	counters := s.effects.ofSet(s, e.Set)
-	for _, count := range counters {
-		count(int(e.Node), e.N)
-	}
-	moved := counters != nil
+	bySet, byTerms := s.effects.ofSet(s, e.Set), []hooks.Counter(nil)
 	if e.Terms >= 0 {
-		counters = s.effects.ofTerms(s, e.Terms)
+		byTerms = s.effects.ofTerms(s, e.Terms)
+	}
+	for _, counters := range [2][]hooks.Counter{bySet, byTerms} {
 		for _, count := range counters {
 			count(int(e.Node), e.N)
 		}
-		moved = moved || counters != nil
 	}
-	if moved {
+	if bySet != nil || byTerms != nil {
 		s.recounted = append(s.recounted, e.Node)
 		s.engine.stateChanges++
 		s.statesChanged = s.engine.stateChanges

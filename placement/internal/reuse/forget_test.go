@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/hooks"
 )
 
@@ -145,7 +146,7 @@ func TestAllocations(t *testing.T) {
 	testkit.Run(t, []test{
 		{"the best node", Question{Pod: pod, Order: e.scan}, 0},
 		{"one of the best", Question{Pod: pod, Order: e.scan, Tie: tie}, 0},
-		{"some are left out", Question{Pod: pod, Order: e.scan, Without: map[int]bool{0: true, 1: true}, Tie: first}, 0},
+		{"some are left out", Question{Pod: pod, Order: e.scan, Without: view.Slots{3}, Tie: first}, 0},
 		{"in order", Question{Pod: pod, Order: e.scan, From: 2, Limit: 5, Tie: tie}, 0},
 	}, func(t *testing.T, c test) {
 		ask := func() {

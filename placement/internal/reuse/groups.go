@@ -27,8 +27,9 @@ type group struct {
 
 	before filter.Rejection // in a layout: by a predicate between those of static and that over rows
 
-	count int32 // in a scan: nodes that are not rejected
-	top   heap.Entry
+	count   int32 // in a scan: nodes that are not rejected
+	top     heap.Entry
+	without int32 // in gather: nodes that count as not feasible
 
 	level int64    // a score that nodes in the heap have: many often have the largest, and a placement changes one of them
 	tied  []uint64 // these nodes, by place in scan order; empty: they are not known

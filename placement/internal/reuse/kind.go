@@ -37,12 +37,11 @@ type podKind struct {
 	changes    int               // of the cursor of the statics, when the lists were put together
 
 	effects       effects
-	recounted     []int32          // slots where counts changed
-	shifts        bool             // a state is Shifting
-	perPod        bool             // a state is PerPod
-	filtering     []hooks.Skipping // states with a filter; nil for one that is never skipped
-	shifted       []uint64         // by state: the version that the exceptions have followed
-	statesChanged uint64           // stateChanges of the engine when the states changed last
+	recounted     []int32  // slots where counts changed
+	shifts        bool     // a state is Shifting
+	perPod        bool     // a state is PerPod
+	shifted       []uint64 // by state: the version that the exceptions have followed
+	statesChanged uint64   // stateChanges of the engine when the states changed last
 
 	exceptions exceptions
 }
@@ -147,7 +146,6 @@ func (s *podKind) rebuild() {
 func (s *podKind) assemble() {
 	e := s.engine
 	s.changes, s.rowsAt = s.static.cursor.changes, -1
-	s.filtering = s.filtering[:0]
 	s.predicates, s.scorers, s.plugin, s.order = nil, nil, s.plugin[:0], s.order[:0]
 	for at, k := range e.filters {
 		f := s.static.filters[at]
@@ -160,10 +158,7 @@ func (s *podKind) assemble() {
 			}
 		case hooks.KeepByAllPods:
 			if x := s.stateOf(k); x != nil {
-				if f = x.Filter(); f != nil {
-					skipping, _ := x.(hooks.Skipping)
-					s.filtering = append(s.filtering, skipping)
-				}
+				f = x.Filter()
 			}
 		}
 		if f != nil {

@@ -85,7 +85,7 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 		i := order[(q.From+k)%len(order)]
 		r := predicates.First(i)
 		if r.Verdict == 0 {
-			if !q.Without[i] {
+			if !q.Without.Has(i) {
 				found = append(found, i)
 			}
 			continue

@@ -16,6 +16,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/resources"
 )
@@ -200,13 +201,13 @@ func (g *game) question() Question {
 		q.Slots = g.some()
 	}
 	if g.one(4) { // of the nodes with room some are not feasible
-		q.Without = map[int]bool{}
+		q.Without = nil
 		before := maps.Clone(g.c)
 		_, room, _ := g.plain(&Question{Pod: p})
 		g.c.restore(before)
 		for _, i := range room {
 			if g.one(3) {
-				q.Without[i] = true
+				q.Without.Add(i)
 			}
 		}
 	}
@@ -304,7 +305,7 @@ func (g *game) compare(t *testing.T, at string, q *Question, want, got *Answer) 
 			require.Equal(t, before[what], g.c[what], "%s: %s", at, what)
 		}
 	}
-	q.Without = map[int]bool{0: true}
+	q.Without = view.Slots{1}
 	_, known = ask(g.engine, q)
 	require.False(t, known, at)
 }
@@ -338,7 +339,6 @@ func (g *game) checkKind(t *testing.T, at string, key VerdictKey, ps filter.Pred
 func scramble(r *buffers) {
 	r.key = junk(r.key, 'x')
 	r.groups, r.feasible = junk(r.groups, candidate{7, 7, heap.Entry{Key: 1 << 60, Slot: 1}}), junk(r.feasible, candidate{7, 7, heap.Entry{Key: 1 << 60, Slot: 1}})
-	r.frontier = junk(r.frontier, heap.Entry{Key: 1 << 60, Slot: 1})
 	r.raw, r.add = junk(r.raw, 77), junk(r.add, 77)
 	r.slots, r.counts, r.places = junk(r.slots, 1), junk(r.counts, 77), junk(r.places, 77)
 	r.foundNodes = junk(r.foundNodes, foundNode{77, 1, 0})

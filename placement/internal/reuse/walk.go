@@ -2,6 +2,7 @@ package reuse
 
 import (
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/heap"
 )
 
@@ -16,7 +17,7 @@ type foundNode struct {
 // a node, and less for spans of nodes.
 type walk struct {
 	s       *podKind
-	without map[int]bool
+	without view.Slots
 	groups  []candidate
 	tie     bool        // found is asked for
 	found   []foundNode // the feasible nodes
@@ -108,7 +109,7 @@ func (w *walk) nodes(slots []int) bool {
 		if !ok {
 			return false
 		}
-		if score < 0 || c.count < 0 || w.without[i] {
+		if score < 0 || c.count < 0 || w.without.Has(i) {
 			continue
 		}
 		if c.count == 0 {
