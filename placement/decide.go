@@ -137,8 +137,8 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 		return n.attempt, x, false
 	}
 	x, ok = p.engine.Decide(&opened, &q)
-	// Why volumes or nominated pods keep a pod out is asked node by node.
-	return n.attempt, x, ok && (x.Slot >= 0 || !matter && volumes.Ignores(pod))
+	// Why nominated pods keep a pod out is asked node by node.
+	return n.attempt, x, ok && (x.Slot >= 0 || !matter)
 }
 
 // answer writes the engine's answer into the decision. a is the attempt of the pod; nil when the pod was not prepared.
@@ -168,7 +168,10 @@ func (p *Plan) answer(d *Decision, a *Attempt, pod *v1.Pod, o Options, x *reuse.
 }
 
 func (a *Attempt) decide(d Decision, o Options) Decision {
-	verdicts := a.plan.blank()
+	var verdicts []filter.Rejection
+	if !a.Rejected() {
+		verdicts = a.plan.blank()
+	}
 	found := a.search(o, a.recorded(o, verdicts))
 	d.Evaluated, d.Feasible, d.Next = found.Examined, len(found.Feasible), found.Next
 	switch {

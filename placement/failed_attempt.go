@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/internal/follow"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/volumes"
 )
 
 // This file has what a failed attempt leaves to preemption.
@@ -73,6 +74,9 @@ func (p *Plan) Failed(f *Failure) *Attempt {
 	if p.failed == nil {
 		r := &p.refusal
 		p.failed = &Attempt{plan: p, pod: r.pod, only: r.only, Predicates: r.predicates, kind: r.kind, version: r.version}
+		if !volumes.Ignores(r.pod) { // the predicates may be those of a pod with other claims
+			p.failed.Predicates = p.Prepare(r.pod).Predicates
+		}
 	}
 	return p.failed
 }

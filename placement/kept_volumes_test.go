@@ -23,11 +23,13 @@ func TestKeptVolumes(t *testing.T) {
 	if testing.Short() {
 		seeds = 60
 	}
-	shared := 0
+	shared, homeless := 0, 0
 	for seed := range seeds {
-		shared += playVolumes(t, rand.New(rand.NewPCG(uint64(seed), 8)), fmt.Sprint("seed ", seed), 60)
+		s, h := playVolumes(t, rand.New(rand.NewPCG(uint64(seed), 8)), fmt.Sprint("seed ", seed), 60)
+		shared, homeless = shared+s, homeless+h
 	}
 	require.Greater(t, shared, seeds*3, "decisions that used shared work")
+	require.Greater(t, homeless, seeds*3, "failures from shared work")
 }
 
 // A change of an object that a pod does not read takes nothing that is kept for the pod.
@@ -153,7 +155,7 @@ func (w *claimWorld) storage(nodes int) cluster.Objects {
 }
 
 // playVolumes returns the number of decisions that used kept work.
-func playVolumes(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
+func playVolumes(t *testing.T, r *rand.Rand, name string, steps int) (shared, homeless int) {
 	w := &claimWorld{world: &world{r: r}}
 	nodes := 4 + r.IntN(5)
 	s, err := cluster.New(w.storage(nodes))
@@ -207,6 +209,7 @@ func playVolumes(t *testing.T, r *rand.Rand, name string, steps int) (shared int
 			want, d := without.Decide(pod, Options{}), with.Decide(pod, Options{})
 			require.Equal(t, text(want), text(d), at)
 			require.Equal(t, want.Volumes, d.Volumes, at)
+			homeless += requireSameFailure(t, at, without, with.Plan, want.Failure, d.Failure)
 			if d.Placed() {
 				if len(pod.Spec.Volumes) > 0 && used(with.Plan, pod) {
 					shared++
@@ -216,5 +219,25 @@ func playVolumes(t *testing.T, r *rand.Rand, name string, steps int) (shared int
 			}
 		}
 	}
-	return shared
+	return shared, homeless
+}
+
+// requireSameFailure returns 1 if the second plan has a failure from kept work: the attempt behind it says about each node what that of the first
+// plan says.
+func requireSameFailure(t *testing.T, at string, without, with *Plan, want, got *Failure) int {
+	if want == nil || want.Err != nil {
+		return 0
+	}
+	a, b := without.Failed(want), with.Failed(got)
+	x, y := a.Verdicts(nil, Options{}), b.Verdicts(nil, Options{})
+	for i := range x {
+		if x[i] != NotAsked() {
+			require.Equal(t, a.Predicates.Reasons(x[i], i), b.Predicates.Reasons(y[i], i), "%s slot %d", at, i)
+		}
+	}
+	require.Equal(t, a.Rejections(nil, Options{}), b.Rejections(nil, Options{}), at)
+	if b.verdicts != nil || len(b.pod.Spec.Volumes) == 0 {
+		return 0
+	}
+	return 1
 }
