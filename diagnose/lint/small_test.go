@@ -5,7 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -67,4 +72,54 @@ func TestEphemeralClaimNeedsAClass(t *testing.T) {
 	require.Equal(t, "scratch", asked[0].name)
 	require.Equal(t, "spec.template.spec.volumes[0].ephemeral.volumeClaimTemplate.spec", asked[0].path)
 	require.Equal(t, class, *asked[0].spec.StorageClassName)
+}
+
+// What lets a gang begin that needs four pods where there are two: pods of their own, or replicas.
+func TestMinimumFix(t *testing.T) {
+	require.Equal(t, "minCount 2 in the PodGroup or more pods", minimumFix(&work{kind: "Pod", replicas: 1}, 4, 2))
+	require.Equal(t, "minCount 2 in the PodGroup or replicas: 4", minimumFix(&work{kind: "Deployment", replicas: 2}, 4, 2))
+}
+
+// A workload whose pods name a node by its hostname cannot use one node more.
+func TestTakesTwin(t *testing.T) {
+	w := newWorld()
+	for _, n := range w.objs.Nodes {
+		n.Labels[host] = n.Name
+	}
+	all := checkerOf(t, w)
+	require.True(t, all.takesTwin(all.works[0]))
+	w.pod.NodeSelector = map[string]string{host: "n1"}
+	all = checkerOf(t, w)
+	require.False(t, all.takesTwin(all.works[0]))
+	require.Equal(t, "n1", w.objs.Nodes[0].Labels[host])
+}
+
+// What the caller gave stays as it is: an amount that no int64 holds, and a list of errors.
+func TestGivenStays(t *testing.T) {
+	w := newWorld()
+	all := checkerOf(t, w)
+	all.works[0].pod.Spec.Overhead = v1.ResourceList{"cpu": resource.MustParse("1")}
+	huge := resource.MustParse("123456789012345678901")
+	all.withAmount(all.works[0], "cpu", huge)
+	require.Zero(t, huge.Cmp(resource.MustParse("123456789012345678901")))
+
+	errs := field.ErrorList{nil, field.Required(field.NewPath("spec"), ""), nil}
+	all.rule = &Rule{}
+	all.refusals(errs)
+	require.Nil(t, errs[0])
+	require.Equal(t, "spec", errs[1].Field)
+}
+
+// New pods get the defaults of the LimitRanges of the manifests. A manifest's StorageClass stands for that of the cluster with its name.
+func TestManifestsCount(t *testing.T) {
+	named := metav1.ObjectMeta{Namespace: "default", Name: "fast"}
+	c := &checker{in: Input{
+		LimitRanges:    []*v1.LimitRange{{ObjectMeta: named}},
+		StorageClasses: []*storagev1.StorageClass{{ObjectMeta: named, Provisioner: "new"}},
+		Cluster:        &cluster.Objects{StorageClasses: []*storagev1.StorageClass{{ObjectMeta: named, Provisioner: "old"}}},
+	}}
+	require.Equal(t, c.in.LimitRanges, c.admission().LimitRanges)
+	list := c.storageClasses()
+	require.Len(t, list, 1)
+	require.Equal(t, "new", list[0].Provisioner)
 }
