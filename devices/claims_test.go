@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/hints"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/podgroup"
 	"github.com/podberth/podberth/release"
 )
 
@@ -49,6 +50,29 @@ func TestGate(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		require.Equal(t, c.want, devices.Gate(c.pod, c.claims))
 	})
+}
+
+// grouped are objects of a cluster where groups have claims.
+type grouped struct{ world }
+
+func (grouped) ClaimGroup(*v1.Pod) *podgroup.Group {
+	return &podgroup.Group{ObjectMeta: metav1.ObjectMeta{Name: "g", UID: "g-uid"}}
+}
+
+// Where the pod's group may have claims, a claim is that of the pod or of the group.
+func TestClaimOfAnotherGroup(t *testing.T) {
+	generated := devices.ClaimFromTemplate(claimPod(), "b", &resourcev1.ResourceClaimTemplate{}, "12345")
+	pod := claimPod(v1.PodResourceClaimStatus{Name: "b", ResourceClaimName: &generated.Name})
+	objects := grouped{world{"web": gpuClaim("web", 1), generated.Name: generated}}
+	claims, err := devices.PodClaims(pod, objects)
+	require.NoError(t, err)
+	require.Len(t, claims, 2)
+	generated.OwnerReferences[0].UID = "g-uid"
+	_, err = devices.PodClaims(pod, objects)
+	require.NoError(t, err)
+	generated.OwnerReferences[0].UID = "other"
+	_, err = devices.PodClaims(pod, objects)
+	require.EqualError(t, err, "ResourceClaim default/p-b-12345 was not created for Pod default/p (neither Pod nor PodGroup g is the owner)")
 }
 
 func TestClaimFromTemplate(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -64,4 +65,13 @@ func TestNothingIsShared(t *testing.T) {
 		_, err := Forecast(Input{Nodes: []*v1.Node{unheard}, Start: start, Until: time.Hour})
 		require.NoError(t, err)
 	}, unheard)
+}
+
+// A node that never had a Ready condition shows no sign of life by being observed again: it counts from its creation.
+func TestNodeWithoutReady(t *testing.T) {
+	n := nodeWith("n", nil)
+	n.Status.Conditions, n.CreationTimestamp = nil, metav1.NewTime(start)
+	h := heartbeat{}.Observe(n, time.Time{}, start.Add(time.Minute))
+	require.Equal(t, start, h.Probe)
+	require.Equal(t, h, h.Observe(n, time.Time{}, start.Add(2*time.Minute)))
 }

@@ -42,16 +42,17 @@ func TestEachPodIsTried(t *testing.T) {
 	require.Len(t, tried, 4)
 }
 
-// Nodes whose pods find no place are left out of a copy of the choice.
+// Nodes whose pods find no place are left out of a copy of the choice, and the pods move in copies of the lists.
 func TestChoiceStays(t *testing.T) {
 	stuck := 0
 	for seed := range uint64(40) {
 		b := testkit.NewBytes(testkit.RandomBytes(seed+3e6, 300))
 		p := random(b).planner(t)
 		c := anyChoice(b, p)
-		nodes := slices.Clone(c.nodes)
+		nodes, pods := slices.Clone(c.nodes), slices.Clone(p.pods)
 		plan := p.order(c)
 		require.Equal(t, nodes, c.nodes)
+		require.Equal(t, pods, p.pods, "the pods that move are those of the run")
 		if len(plan.Nodes) < len(nodes) {
 			stuck++
 		}

@@ -41,3 +41,21 @@ func TestLike(t *testing.T) {
 	require.Equal(t, [2]string{"n-more-2", "n-more-2"}, [2]string{again.Name, again.Labels[v1.LabelHostname]})
 	require.Equal(t, "n", n.Labels[v1.LabelHostname])
 }
+
+// A pod keeps off all members only by a term that selects each of them: keys of labels make it select some.
+func TestRepels(t *testing.T) {
+	q := question.Of(t, "node n1:9; group g gang2; pod a,b:1 in=g label=app=m apart=kubernetes.io/hostname=m")
+	m, err := newModel(&q)
+	require.NoError(t, err)
+	c := &count{model: m, slots: m.slots, kinds: m.below(m.kinds[0].leaf), need: 2}
+	pod := q.Queued[0].DeepCopy()
+	term := &pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
+	require.True(t, c.repels(pod, v1.LabelHostname))
+	require.False(t, c.repels(pod, v1.LabelTopologyZone))
+	term.MatchLabelKeys = []string{"rev"}
+	require.False(t, c.repels(pod, v1.LabelHostname))
+	term.MatchLabelKeys, term.MismatchLabelKeys = nil, []string{"rev"}
+	require.False(t, c.repels(pod, v1.LabelHostname))
+	term.MismatchLabelKeys, term.Namespaces = nil, []string{"other"}
+	require.False(t, c.repels(pod, v1.LabelHostname))
+}

@@ -52,3 +52,16 @@ func TestRoomAtTheBegin(t *testing.T) {
 	x.budgets.watch(x.onNode["n1"])
 	require.Equal(t, []Room{{Budget: "default/web", Minimum: 2, Begin: 1, Lowest: 3}}, x.budgets.seen())
 }
+
+// Every pod that is left on a surge node goes with the node.
+func TestPodsGoWithTheirNode(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1 n1 n1 n2", nil)
+	x := w.begun(t, Options{})
+	x.mark()
+	require.Len(t, x.onNode["n1"], 3)
+	x.settle(drain{step: Step{Action: Retire, Nodes: []string{"n1"}}})
+	require.Empty(t, x.onNode["n1"])
+	require.Negative(t, x.snapshot.Slot("n1"))
+	require.Empty(t, x.snapshot.Orphans())
+}
