@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,4 +58,44 @@ func TestRollbackOfAZone(t *testing.T) {
 	require.True(t, s.Rollback(m))
 	require.NoError(t, s.Set(testkit.Node("d").Zone("z2").Obj()))
 	require.Equal(t, []int32{0, 1, 2, 3}, s.Order())
+}
+
+// What leaves a node in a fork stays on the node of the snapshot: its pods in their order, the terms of its pods, and how many pods of a set it has.
+func TestForksCountTheirOwnPods(t *testing.T) {
+	web := func(name, node string) *v1.Pod { return testkit.Pod(name).Labels("app=web").On(node).Obj() }
+	apart := func(name, app string) *v1.Pod {
+		return testkit.Pod(name).RequireApart(v1.LabelHostname, "app="+app).On("a").Obj()
+	}
+	pods := []*v1.Pod{web("w1", "a"), web("w2", "a"), web("w3", "b"), apart("t1", "x"), apart("t2", "y"), apart("t3", "z")}
+	s := mustNew(t, Objects{Nodes: two(), Pods: pods})
+	f := s.Fork()
+	for _, p := range []*v1.Pod{pods[0], pods[3]} {
+		require.NoError(t, f.Remove(p))
+	}
+	counts := func(s *Snapshot) map[int32]int32 {
+		out := map[int32]int32{}
+		s.PodSets("default", "app", "web", func(id int32) {
+			_, nodes, counts := s.PodSet(id)
+			for k, i := range nodes {
+				out[i] = counts[k]
+			}
+		})
+		return out
+	}
+	require.Equal(t, map[int32]int32{0: 1, 1: 1}, counts(f))
+	require.Equal(t, map[int32]int32{0: 2, 1: 1}, counts(s))
+	require.Equal(t, []*v1.Pod{pods[0], pods[1], pods[3], pods[4], pods[5]}, slices.Collect(s.Pods(0)))
+	for _, p := range pods[3:] { // the snapshot still knows where each term is counted
+		require.NoError(t, s.Remove(p))
+	}
+	for id := range int32(s.TermSets()) {
+		_, nodes, _ := s.TermSet(id)
+		require.Empty(t, nodes)
+	}
+	for id := range int32(f.TermSets()) {
+		rep, nodes, _ := f.TermSet(id)
+		if len(nodes) > 0 {
+			require.Contains(t, []string{"t2", "t3"}, rep.Name)
+		}
+	}
 }

@@ -90,3 +90,15 @@ func TestReasonsOfAUnit(t *testing.T) {
 		require.Equal(t, []Remedy{{Text: "let budget default/g allow 2 disruptions, or make the group again with disruption mode Single"}}, b.Remedies)
 	}
 }
+
+// Of a pod that is refused for a reason that a flag lifts, and that a budget never lets leave, both are said, in this order.
+func TestBehindAFlag(t *testing.T) {
+	in := PlanInput{Nodes: []string{"n"}, Pods: []*v1.Pod{on("n", "bare", "g", "")}, Budgets: []*policyv1.PodDisruptionBudget{budget("g", "app=g", "", "0")}, Now: now}
+	p := MakePlan(in)
+	require.Equal(t, []string{"!bare"}, outline(p))
+	alone := in
+	alone.Budgets = nil
+	first := MakePlan(alone).Blocked[0].Cause
+	require.Equal(t, unmanagedRefused, first)
+	require.True(t, strings.HasPrefix(p.Blocked[0].Cause, first+"; and "), p.Blocked[0].Cause)
+}

@@ -27,6 +27,9 @@ func TestNames(t *testing.T) {
 		}
 	}
 	all("", 4)
+	for _, s := range []string{"a-b/c", "a.b-c.d/e", "-a/c", "a-/c", "a.-b/c", "a-.b/c", "a..b/c", ".a/c", "a./c", "A-b/c"} {
+		check(s)
+	}
 	for _, n := range []int{62, 63, 64, 252, 253, 254} {
 		x := strings.Repeat("x", n)
 		for _, s := range []string{x, x + "/name", "example.com/" + x, x[:n/2] + "." + x[:n-n/2-1] + "/name", "a/" + x + "/b"} {
