@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
 // What a fork changes in place, the snapshot keeps: the pods of a node that hold ports, the nodes of a set of pods, the values
@@ -58,13 +59,23 @@ func TestRollbackOfAZone(t *testing.T) {
 	require.True(t, s.Rollback(m))
 	require.NoError(t, s.Set(testkit.Node("d").Zone("z2").Obj()))
 	require.Equal(t, []int32{0, 1, 2, 3}, s.Order())
+
+	require.NoError(t, s.Set(testkit.Node("a").Zone("z2").Obj()))
+	require.Equal(t, []int32{0, 1, 2, 3}, s.Order(), "a node that moves has its new place when a node comes or goes")
+	m = s.Mark()
+	require.NoError(t, s.Remove(s.Node(3)))
+	require.Equal(t, []int32{2, 1, 0}, s.Order(), "c of z1, b and a of z2")
+	require.True(t, s.Rollback(m))
+	require.Equal(t, []int32{0, 1, 2, 3}, s.Order(), "nothing came or went")
 }
 
 // What leaves a node in a fork stays on the node of the snapshot: its pods in their order, the terms of its pods, and how many pods of a set it has.
 func TestForksCountTheirOwnPods(t *testing.T) {
-	web := func(name, node string) *v1.Pod { return testkit.Pod(name).Labels("app=web").On(node).Obj() }
+	web := func(name, node string) *v1.Pod {
+		return testkit.Pod(name).Labels("app=web").Request("cpu=1").On(node).Obj()
+	}
 	apart := func(name, app string) *v1.Pod {
-		return testkit.Pod(name).RequireApart(v1.LabelHostname, "app="+app).On("a").Obj()
+		return testkit.Pod(name).Labels("own="+app).RequireApart(v1.LabelHostname, "app="+app).On("a").Obj()
 	}
 	pods := []*v1.Pod{web("w1", "a"), web("w2", "a"), web("w3", "b"), apart("t1", "x"), apart("t2", "y"), apart("t3", "z")}
 	s := mustNew(t, Objects{Nodes: two(), Pods: pods})
@@ -84,6 +95,7 @@ func TestForksCountTheirOwnPods(t *testing.T) {
 	}
 	require.Equal(t, map[int32]int32{0: 1, 1: 1}, counts(f))
 	require.Equal(t, map[int32]int32{0: 2, 1: 1}, counts(s))
+	require.Equal(t, []int64{1000, 2000}, []int64{f.Requested(0).At(resources.CPU), s.Requested(0).At(resources.CPU)})
 	require.Equal(t, []*v1.Pod{pods[0], pods[1], pods[3], pods[4], pods[5]}, slices.Collect(s.Pods(0)))
 	for _, p := range pods[3:] { // the snapshot still knows where each term is counted
 		require.NoError(t, s.Remove(p))

@@ -103,6 +103,21 @@ func TestClassesBesideManyLabels(t *testing.T) {
 	require.Len(t, s.indexes, 2*maxClasses+1)
 }
 
+// Of many reads each one divides: nodes that differ in the value of one label, or in whether they have it, are of different classes.
+func TestClassesOfManyReads(t *testing.T) {
+	var reads []string
+	for k := range manyReads {
+		reads = append(reads, fmt.Sprint("label:k", k))
+	}
+	node := func(name, key, value string) *v1.Node {
+		return testkit.Node(name).Label("k3", "x").Label(key, value).Obj()
+	}
+	s := mustNew(t, Objects{Nodes: []*v1.Node{node("a", "k5", "1"), node("b", "k5", "2"), node("c", "k6", "1"), node("d", "k5", "1"), node("e", "other", "1"), testkit.Node("f").Obj()}})
+	ids, _, ok := s.Classes(append(reads, "unschedulable"))
+	require.True(t, ok)
+	require.Equal(t, []int32{0, 1, 2, 0, 3, 4}, ids)
+}
+
 func TestClassesOfUnknownReads(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two()})
 	_, _, ok := s.Classes([]string{"taints", "weather"})

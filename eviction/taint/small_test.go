@@ -59,6 +59,10 @@ func TestNothingIsShared(t *testing.T) {
 	next, ok := timers.Next()
 	require.True(t, ok)
 	require.Equal(t, at(300), next)
+	timers.SetPod(p, start) // the same object says something else now
+	next, ok = timers.Next()
+	require.True(t, ok)
+	require.Equal(t, at(1), next)
 
 	unheard := nodeWith("n", nil) // without a Ready condition
 	testkit.Unchanged(t, func() {
