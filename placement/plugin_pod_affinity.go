@@ -271,9 +271,13 @@ func (s *podState) Score() hooks.Scorer { return s.State }
 
 // Reads appends the topology keys.
 func (s *podState) Reads(dst []string) []string {
-	if s.counts.Len() == 0 {
+	if s.counts.Len() == 0 { // here, because what appendKeys captures needs memory
 		return dst
 	}
+	return s.appendKeys(dst)
+}
+
+func (s *podState) appendKeys(dst []string) []string {
 	for k := range s.counts.Keys {
 		dst = append(dst, "label:"+k)
 	}
@@ -290,6 +294,10 @@ func (s *podState) AppendLayoutKey(dst []byte) []byte {
 	if s.counts.Len() == 0 {
 		return key.Len(dst, 0)
 	}
+	return s.appendLayout(dst)
+}
+
+func (s *podState) appendLayout(dst []byte) []byte {
 	for _, single := range s.counts.Keys {
 		s.single = append(s.single, single)
 	}
