@@ -144,6 +144,9 @@ func (x *finder) components(c *ast.CompositeLit) {
 		if tv.Type == nil || tv.Value != nil || tv.IsNil() || x.failure(e) {
 			continue
 		}
+		if empty, ok := under(tv.Type).(*types.Struct); ok && empty.NumFields() == 0 {
+			continue // it has no other value
+		}
 		typ, ok := x.typeText(tv.Type)
 		if !ok {
 			continue

@@ -17,6 +17,7 @@ import "sync"
 type Pod struct {
 	Requests, Limits []int
 	one, two         int
+	none             struct{}
 }
 
 func Sibling(p *Pod, old, new int) (n int) {
@@ -36,7 +37,7 @@ func Share(p *Pod) (q *Pod) {
 }
 
 func Component(a, b int) (p Pod) {
-	p = Pod{one: a, two: b}
+	p = Pod{one: a, two: b, none: struct{}{}}
 	return
 }
 
