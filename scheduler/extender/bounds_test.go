@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -122,4 +123,17 @@ func TestForgetSideBySide(t *testing.T) {
 	}
 	both.Wait()
 	require.EqualValues(t, 2, w.shared.requests)
+}
+
+// The objects of a request stay as they are, also those of a caller who answers without a connection.
+func TestRequestsStay(t *testing.T) {
+	w, err := newWorld(input(t, shop), nil, nil)
+	require.NoError(t, err)
+	pod := podAsking("1")
+	pod.Status.NominatedNodeName = "node-1"
+	names := []string{"node-1", "nowhere", "node-4"}
+	filter := &extenderv1.ExtenderArgs{Pod: pod.DeepCopy(), NodeNames: new(slices.Clone(names))}
+	_, err = learnAndAnswer(w, filter, (*world).learn, (*world).filter)
+	require.NoError(t, err)
+	require.Equal(t, names, *filter.NodeNames)
 }

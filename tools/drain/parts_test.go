@@ -7,11 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/tools/dump"
 	"github.com/podberth/podberth/tools/program"
 )
@@ -147,4 +151,26 @@ func TestElsewhereTerminating(t *testing.T) {
 		{podRef: podRef{Pod: "d/a", Node: "n1"}}, {podRef: podRef{Pod: "d/b", Node: "n2"}}, {podRef: podRef{Pod: "d/c", Node: "n2"}, Bypass: "Terminating"},
 	}}}}
 	require.Equal(t, p.Waves[0].Evictions[1:2], p.elsewhere())
+}
+
+// The remedies of a kind are left out of a copy.
+func TestWithout(t *testing.T) {
+	list := []disruption.Remedy{{Kind: disruption.MendSync, Text: "a"}, {Kind: disruption.AllowOne, Text: "b"}, {Kind: mendPods, Text: "c"}}
+	given := slices.Clone(list)
+	require.Equal(t, []string{"b", "c"}, lines(without(list, disruption.MendSync)))
+	require.Equal(t, given, list)
+}
+
+// A budget of a pod without a known scale counts by the number of its status. The budget of the input keeps its spec.
+func TestUnknownScale(t *testing.T) {
+	yes, one := true, intstr.FromInt32(1)
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "p", Labels: map[string]string{"app": "x"}, OwnerReferences: []metav1.OwnerReference{{APIVersion: "ray.io/v1", Kind: "RayCluster", Name: "r", Controller: &yes}}}}
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"},
+		Spec:   policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &one, Selector: &metav1.LabelSelector{MatchLabels: p.Labels}},
+		Status: policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, DesiredHealthy: 1, CurrentHealthy: 1, ExpectedPods: 1, Conditions: []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition}}}}
+	given := b.DeepCopy()
+	in := &input{objects: &dump.Objects{}}
+	in.objects.Pods, in.objects.PodDisruptionBudgets = []*v1.Pod{p}, []*policyv1.PodDisruptionBudget{b}
+	require.NoError(t, in.complete(options{at: time.Unix(0, 0)}))
+	require.Equal(t, given, b)
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/podberth/podberth/tools/dump"
 )
 
-// An answer leaves the pods and the quotas of the input as they are. Amounts above 2^63 are counted as small ones: each missing pod once, and
+// An answer leaves the pods and the quotas of the input as they are. Amounts that no int64 holds are counted as others are: each missing pod once, and
 // once for each name under which a quota counts them.
 func TestInputStays(t *testing.T) {
 	o := &dump.Objects{}
-	p := testkit.Pod("shop/web").Labels("app=web").Request("memory=10E").Obj()
+	p := testkit.Pod("shop/web").Labels("app=web").Request("memory=10000000000000000001").Obj()
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 	d.Spec.Replicas, d.Spec.Selector, d.Spec.Template.Labels, d.Spec.Template.Spec = new(int32(2)), &metav1.LabelSelector{MatchLabels: p.Labels}, p.Labels, p.Spec
 	d.Spec.Template.Spec.Containers[0].Image = "i"
@@ -27,16 +27,16 @@ func TestInputStays(t *testing.T) {
 	amounts := func(text string) v1.ResourceList {
 		return v1.ResourceList{v1.ResourceMemory: resource.MustParse(text), v1.ResourceRequestsMemory: resource.MustParse(text)}
 	}
-	q := &v1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "q"}, Spec: v1.ResourceQuotaSpec{Hard: amounts("20E")}, Status: v1.ResourceQuotaStatus{Hard: amounts("20E"), Used: amounts("19E")}}
+	q := &v1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "q"}, Spec: v1.ResourceQuotaSpec{Hard: amounts("30000000000000000001")}, Status: v1.ResourceQuotaStatus{Hard: amounts("30000000000000000001"), Used: amounts("19000000000000000001")}}
 	o.ResourceQuotas = []*v1.ResourceQuota{q}
 	pods := slices.Clone(o.Pods)
 	a, err := ask(o, "deployment/shop/web")
 	require.NoError(t, err)
-	require.Len(t, a.Fixes, 1)
-	require.Equal(t, []string{"q: spec.hard[memory] from 20E to 39E", "q: spec.hard[requests.memory] from 20E to 39E"}, a.Fixes[0].Edits)
+	require.Len(t, a.Fixes, 2)
+	require.Equal(t, []string{"q: spec.hard[memory] from 30000000000000000001 to 39000000000000000003", "q: spec.hard[requests.memory] from 30000000000000000001 to 39000000000000000003"}, a.Fixes[1].Edits)
 	require.Equal(t, pods, o.Pods[:2])
 	require.NotContains(t, o.Pods, (*v1.Pod)(nil))
-	for text, list := range map[string]v1.ResourceList{"20E": q.Spec.Hard, "19E": q.Status.Used} {
+	for text, list := range map[string]v1.ResourceList{"30000000000000000001": q.Spec.Hard, "19000000000000000001": q.Status.Used} {
 		for name, amount := range list {
 			require.Zero(t, amount.Cmp(resource.MustParse(text)), name)
 		}

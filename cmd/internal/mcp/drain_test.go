@@ -35,6 +35,14 @@ func TestHomelessPods(t *testing.T) {
 	require.Equal(t, "5 of 5 pods can leave, in 1 wave; blocked: 0.\nFix: drain one node after the other, each open again before the next: together they leave pods without room", s.text)
 }
 
+// How many more pods fit is said of each node.
+func TestFitByNode(t *testing.T) {
+	c := connect(t, fileOptions(writeFile(t, "dump.yaml", smallNodes()+"---\n{apiVersion: v1, kind: Node, metadata: {name: n3}, status: {allocatable: {cpu: 4, pods: 2}}}\n")))
+	s := ask(t, c, "fit", args{"pod": "web-0"})
+	require.Equal(t, []any{map[string]any{"node": "n3", "pods": 2.0}, map[string]any{"node": "n1", "pods": 1.0}, map[string]any{"node": "n2", "pods": 1.0}}, s.data["nodes"])
+	require.Equal(t, []any{4.0, 3.0}, []any{s.data["count"], s.data["nodesAll"]})
+}
+
 // A pod that no budget covers is blocked with its group. Its line names no budget, and what helps is said once.
 func TestBlockedWithoutBudget(t *testing.T) {
 	c := connect(t, fileOptions(writeFile(t, "dump.yaml", `
@@ -68,6 +76,7 @@ func TestBlockedTogether(t *testing.T) {
 	var p planned
 	require.NoError(t, json.Unmarshal([]byte(`{"blocked": [
 		{"pod": "a/late", "node": "n1", "owner": "StatefulSet db", "budget": "a/db", "cause": "c", "remedy": "more replicas"},
+		{"pod": "a/later", "node": "n2", "owner": "StatefulSet last", "budget": "a/db", "cause": "c", "remedy": "more replicas"},
 		{"pod": "a/x-0", "node": "n1", "owner": "ReplicaSet x", "budget": "a/x", "cause": "c", "remedy": "raise"},
 		{"pod": "a/x-1", "node": "n2", "owner": "ReplicaSet x", "budget": "a/x", "cause": "c", "remedy": "raise"},
 		{"pod": "a/x-2", "node": "n1", "owner": "ReplicaSet x", "budget": "a/x", "cause": "c", "remedy": "raise"},
@@ -85,6 +94,7 @@ func TestBlockedTogether(t *testing.T) {
 	require.Equal(t, []blockGroup{
 		x, {Budget: "a/y", Owner: "ReplicaSet y", Pods: 1, Examples: []string{"a/y-0"}, Nodes: []string{"n1"}, Cause: "c", Remedy: "raise"},
 		{Budget: "a/db", Owner: "StatefulSet db", Pods: 1, Examples: []string{"a/late"}, Nodes: []string{"n1"}, Cause: "c", Remedy: "drain one node after the other", Together: true},
+		{Budget: "a/db", Owner: "StatefulSet last", Pods: 1, Examples: []string{"a/later"}, Nodes: []string{"n2"}, Cause: "c", Remedy: "drain one node after the other", Together: true},
 	}, a.Blocked)
 	a.propose(true)
 	var texts []string
@@ -98,6 +108,6 @@ func TestBlockedTogether(t *testing.T) {
 
 	a = &drainAnswer{}
 	a.block(&p, false, nil) // of one node
-	require.Equal(t, []string{"StatefulSet db", "ReplicaSet x", "ReplicaSet y"}, []string{a.Blocked[0].Owner, a.Blocked[1].Owner, a.Blocked[2].Owner})
+	require.Equal(t, []string{"StatefulSet db", "StatefulSet last", "ReplicaSet x"}, []string{a.Blocked[0].Owner, a.Blocked[1].Owner, a.Blocked[2].Owner})
 	require.Equal(t, "more replicas", a.Blocked[0].Remedy)
 }

@@ -177,7 +177,7 @@ func (a *overviewAnswer) place(d decided) {
 		if !is {
 			k = len(a.Pending)
 			at[key] = k
-			a.Pending = append(a.Pending, stay{Outcome: p.Outcome, Reason: p.Message, Examples: []string{}})
+			a.Pending = append(a.Pending, stay{Outcome: p.Outcome, Reason: p.Message})
 		}
 		g := &a.Pending[k]
 		if g.Pods > 0 {
@@ -224,7 +224,7 @@ func (a *overviewAnswer) lint(l linted) {
 		if !is {
 			k = len(a.Findings)
 			rules[f.Rule] = k
-			a.Findings = append(a.Findings, finding{Rule: f.Rule, Severity: f.Severity, Examples: []string{}, Why: f.Explanation, Fix: f.Fix})
+			a.Findings = append(a.Findings, finding{Rule: f.Rule, Severity: f.Severity, Why: f.Explanation, Fix: f.Fix})
 		}
 		g := &a.Findings[k]
 		if g.Objects++; len(g.Examples) < mostExamples {

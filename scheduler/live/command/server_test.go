@@ -93,7 +93,9 @@ func TestMetricsOfScheduler(t *testing.T) {
 	s.watch(x)
 	ask("/metrics")
 	require.EqualValues(t, 1, x.gauges.Load())
+	document := s.configuration.Document.DeepCopy()
 	require.Equal(t, "application/json", ask("/configz").Header().Get("Content-Type"))
+	require.Equal(t, document, s.configuration.Document, "an answer writes nothing into it")
 }
 
 // The server says what it waits for before there is a scheduler, survives a panic and logs it, forbids caches to keep answers, and stops when the

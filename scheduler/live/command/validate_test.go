@@ -52,6 +52,7 @@ func TestBadValues(t *testing.T) {
 		{"certificate", "--tls-cert-file" + missing, []string{master, "--tls-cert-file", none, "--tls-private-key-file", document("key", "")}},
 		{"key", "--tls-private-key-file" + missing, []string{master, "--tls-cert-file", document("cert", ""), "--tls-private-key-file", none}},
 		{"certificate of a name", "--tls-sni-cert-key" + missing, []string{master, "--tls-sni-cert-key", document("sni", "") + "," + none}},
+		{"first file of a name", "--tls-sni-cert-key" + missing, []string{master, "--tls-sni-cert-key", none + "," + document("snikey", "")}},
 		{"authority of clients", "--client-ca-file" + missing, []string{master, "--client-ca-file", none}},
 		{"authority of proxies", "--requestheader-client-ca-file" + missing, []string{master, "--requestheader-client-ca-file", none}},
 		{"kubeconfig of authentication", "--authentication-kubeconfig" + missing, []string{master, "--authentication-kubeconfig", none}},
