@@ -214,7 +214,7 @@ func (a *drainAnswer) block(p *planned, apart bool, alone map[string]bool) {
 		})
 		if k < 0 {
 			k = len(a.Blocked)
-			a.Blocked = append(a.Blocked, blockGroup{Budget: b.Budget, Owner: b.Owner, Examples: []string{}, Nodes: []string{}, Cause: b.Cause, Arithmetic: arithmetic, WaitingHelps: b.WaitingHelps, Remedy: b.Remedy, Together: together})
+			a.Blocked = append(a.Blocked, blockGroup{Budget: b.Budget, Owner: b.Owner, Cause: b.Cause, Arithmetic: arithmetic, WaitingHelps: b.WaitingHelps, Remedy: b.Remedy, Together: together})
 		}
 		g := &a.Blocked[k]
 		g.Pods++

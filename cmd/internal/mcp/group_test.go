@@ -3,6 +3,7 @@ package mcp
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,7 +36,9 @@ Fix (restart): make the pods again in the order trap-1, trap-0`, s.text)
 		"lost-0": "Pod default/lost-0: Gated: pod group default/lost: no object of the group",
 		"east-0": "Pod default/east-0 goes to n3: 4 of 4 nodes can take it.",
 	} {
-		require.Equal(t, want, ask(t, c, "why_pod", args{"pod": pod}).text)
+		s := ask(t, c, "why_pod", args{"pod": pod})
+		require.Equal(t, want, s.text)
+		noNull(t, pod, s.data)
 	}
 }
 
@@ -48,6 +51,7 @@ func TestFitOfAGroup(t *testing.T) {
 One more does not: 2 of 3 pods of its group find nodes; default/train-2-4: 0/2 nodes are available: 2 Insufficient cpu`, s.text)
 	require.Equal(t, []any{9.0, true}, []any{s.data["count"], s.data["enough"]})
 	require.Equal(t, 5.0, s.data["group"].(map[string]any)["members"].(map[string]any)["count"])
+	require.True(t, strings.HasPrefix(ask(t, c, "fit", args{"pod": "east-0"}).text, "6 more groups like compositepodgroup/default/fleet fit, each with 2 pods, on 4 nodes.\n"))
 	s = ask(t, c, "fit", args{"pod": "single", "leader": "large-0"})
 	require.Equal(t, "n3", s.data["leader"], "the leader goes alone")
 }
