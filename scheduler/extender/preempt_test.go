@@ -135,8 +135,10 @@ func TestPreemptByItsRules(t *testing.T) {
 				answers["in vain"]++
 			}
 		}
+		nominated := pod.Status.NominatedNodeName
 		got, err := w.preempt(asked)
 		require.NoError(t, err)
+		require.Equal(t, nominated, pod.Status.NominatedNodeName, "the pod of the request stays")
 		said := map[string]string{}
 		for node, v := range got.NodeNameToMetaVictims {
 			var uids []string

@@ -51,7 +51,7 @@ func (w *world) filter(a *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterRe
 	if a.Nodes != nil {
 		result.Nodes = &v1.NodeList{Items: slices.DeleteFunc(slices.Clone(a.Nodes.Items), func(n v1.Node) bool { return !fits[n.Name] })}
 	} else {
-		left := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !fits[name] })
+		left := slices.DeleteFunc(names, func(name string) bool { return !fits[name] })
 		result.NodeNames = &left
 	}
 	return result, nil

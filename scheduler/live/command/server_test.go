@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -93,6 +94,7 @@ func TestMetricsOfScheduler(t *testing.T) {
 	s.watch(x)
 	ask("/metrics")
 	require.EqualValues(t, 1, x.gauges.Load())
+	s.configuration.Document.TypeMeta = metav1.TypeMeta{}
 	document := s.configuration.Document.DeepCopy()
 	require.Equal(t, "application/json", ask("/configz").Header().Get("Content-Type"))
 	require.Equal(t, document, s.configuration.Document, "an answer writes nothing into it")
