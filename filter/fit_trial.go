@@ -115,3 +115,28 @@ func (t *fitTrial) Check(i int) resources.Verdict {
 	}
 	return v
 }
+
+// Amounts returns the length of the list that Missing fills.
+func (s *fitState) Amounts() int { return len(s.columns) }
+
+// Missing writes into amounts how much of each request's resource has to become free on slot i so that the
+// pod fits, and returns how many pods have to leave. Negative numbers are room to spare. It returns false if the numbers are too large to be
+// added.
+func (s *fitState) Missing(i int, amounts []int64) (pods int64, columns []int, ok bool) {
+	a, u := s.rows.Allocatable(i), s.rows.Requested(i)
+	pods = u.At(resources.Pods) + 1 - a.At(resources.Pods)
+	ok = small(u.At(resources.Pods)) && small(a.At(resources.Pods))
+	for k, c := range s.columns {
+		r, have, used := &s.fit.requests[k], a.At(c), u.At(c)
+		ok = ok && small(r.value) && small(have) && small(used)
+		if amounts[k] = r.value - have + used; r.device && have == 0 {
+			amounts[k] = -maxAmount
+		}
+	}
+	return pods, s.columns, ok
+}
+
+// maxAmount bounds what Missing adds.
+const maxAmount = 1 << 59
+
+func small(amount int64) bool { return -maxAmount <= amount && amount <= maxAmount }

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 )
@@ -34,6 +35,17 @@ type Count struct {
 
 // Nodes returns the number of nodes counted.
 func (h *Histogram) Nodes() int { return h.nodes }
+
+// Rejections yields each distinct rejection with its number of nodes.
+func (h *Histogram) Rejections() iter.Seq2[Rejection, int] {
+	return func(yield func(Rejection, int) bool) {
+		for _, t := range h.counts {
+			if !yield(t.r, t.n) {
+				return
+			}
+		}
+	}
+}
 
 // Add counts n nodes with the rejection r: the node of slot i and n-1 nodes that are equal to it. r is a rejection of the
 // list ps. Add ignores a rejection that allows, and ignores n below 1. For a verdict that does not have all its reasons

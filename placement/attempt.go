@@ -33,6 +33,7 @@ type Attempt struct {
 	err     error // of preparing the scorers
 
 	verdicts []filter.Rejection // by slot, of a failed attempt; nil: not asked yet
+	rejected *filter.Histogram  // of a failed attempt whose nodes were not asked one by one
 	version  uint64             // of the cluster and of its devices at the failure
 	kind     reuse.VerdictKey   // which pods the filters judge like this pod, after a failure
 }

@@ -164,7 +164,7 @@ func (p *Plan) answer(d *Decision, a *Attempt, pod *v1.Pod, o Options, x *reuse.
 	}
 	d.Failure = p.refuse(d.Nodes, pod, x)
 	p.failure, p.failed = d.Failure, nil
-	p.refusal = refusal{pod, o.within, x.Predicates, x.VerdictKey, p.version()}
+	p.refusal = refusal{pod, o.within, x.Predicates, x.Rejected, x.VerdictKey, p.version()}
 }
 
 func (a *Attempt) decide(d Decision, o Options) Decision {

@@ -53,6 +53,7 @@ type refusal struct {
 	pod        *v1.Pod
 	only       []int
 	predicates filter.Predicates
+	rejected   *filter.Histogram
 	kind       reuse.VerdictKey
 	version    uint64
 }
@@ -73,9 +74,9 @@ func (p *Plan) Failed(f *Failure) *Attempt {
 	}
 	if p.failed == nil {
 		r := &p.refusal
-		p.failed = &Attempt{plan: p, pod: r.pod, only: r.only, Predicates: r.predicates, kind: r.kind, version: r.version}
+		p.failed = &Attempt{plan: p, pod: r.pod, only: r.only, Predicates: r.predicates, rejected: r.rejected, kind: r.kind, version: r.version}
 		if !volumes.Ignores(r.pod) { // the predicates may be those of a pod with other claims
-			p.failed.Predicates = p.Prepare(r.pod).Predicates
+			p.failed.Predicates, p.failed.rejected = p.Prepare(r.pod).Predicates, nil
 		}
 	}
 	return p.failed
@@ -116,6 +117,19 @@ func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption
 		put(i, check(i))
 	}
 	return dst
+}
+
+// everyResolvable reports whether a failed attempt knows that preemption may help on every node.
+func (a *Attempt) everyResolvable() bool {
+	if a.rejected == nil || a.rejected.Nodes() != len(a.plan.order()) {
+		return false
+	}
+	for r := range a.rejected.Rejections() {
+		if rejection(a.Predicates.Code(r)) != preemption.Resolvable {
+			return false
+		}
+	}
+	return true
 }
 
 // rejection returns what a code means to preemption, which tries only Unschedulable nodes.

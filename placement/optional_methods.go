@@ -41,6 +41,21 @@ type counter interface {
 	CounterOf(pod *v1.Pod, known *runningPod) hooks.Counter
 }
 
+// yielding is a predicate that knows whether pods that leave a slot can only help there.
+type yielding interface {
+	// Yields reports whether a trial that allows a slot also allows it after any pods of the slot were removed.
+	Yields(pod *v1.Pod) bool
+}
+
+// numbered is a predicate whose trial compares what pods ask for with what a node has, and looks at nothing else.
+type numbered interface {
+	// Amounts returns the number of resources that are compared.
+	Amounts() int
+	// Missing returns how many pods have to leave slot i so that the predicate allows it, and writes how much of the resource of each column
+	// they have to ask for together. Numbers below 1 ask for nothing. It returns false if the numbers are too large to be added.
+	Missing(i int, amounts []int64) (pods int64, columns []int, ok bool)
+}
+
 // inRange is part of a scorer whose scores are in 0 to 100 on every node.
 type inRange struct{}
 

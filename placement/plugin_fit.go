@@ -103,6 +103,14 @@ func (fitPredicate) Monotone() {}
 // NewTrial returns a what-if copy.
 func (s fitPredicate) NewTrial() filter.Trial { return fitTrial{s.FitState.NewTrial()} }
 
+// Amounts returns the number of resources that the pod asks for.
+func (s fitPredicate) Amounts() int { return s.FitState.(numbered).Amounts() }
+
+// Missing returns what has to leave slot i so that the pod fits.
+func (s fitPredicate) Missing(i int, amounts []int64) (pods int64, columns []int, ok bool) {
+	return s.FitState.(numbered).Missing(i, amounts)
+}
+
 type fitTrial struct{ filter.Trial }
 
 // CounterOf returns what a pod does to the trial.

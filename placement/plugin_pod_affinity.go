@@ -185,6 +185,9 @@ func (s podAffinity) NeedsPods(pod *v1.Pod) bool {
 	return f != nil && f.PodAffinity != nil && len(f.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0
 }
 
+// Yields reports whether the pod has no required affinity term, which a pod that leaves may have met.
+func (s podAffinity) Yields(pod *v1.Pod) bool { return !s.NeedsPods(pod) }
+
 // requiredKeys returns the topology keys of the required anti-affinity terms of a pod.
 func requiredKeys(pod *v1.Pod) (keys []string) {
 	if f := pod.Spec.Affinity; f != nil && f.PodAntiAffinity != nil {

@@ -100,6 +100,9 @@ func (s hardSpread) RepelsEach() bool { return false }
 // NeedsPods returns true: a pod of another node that stays may hold up the smallest count of a domain.
 func (s hardSpread) NeedsPods(*v1.Pod) bool { return true }
 
+// Yields returns true: a pod that leaves lowers the count of its domain, and the smallest count by no more.
+func (s hardSpread) Yields(*v1.Pod) bool { return true }
+
 // KeepsOff reports whether a constraint may count q on slot j in a domain of slot i.
 func (s hardSpread) KeepsOff(pod, q *v1.Pod, i, j int) bool {
 	return keepsOff(s.cluster, s.Repels(pod)(q), i, j)

@@ -26,6 +26,7 @@ type preempter struct {
 
 	budgets    *disruption.Budgets // those of the cluster; nil: not read since one changed
 	rejections []preemption.Rejection
+	resolvable []preemption.Rejection // nothing but Resolvable
 	running    *running
 	lowest     lowest
 	preemptors preemptors
@@ -114,6 +115,12 @@ func (x *preempter) rejected(a *Attempt, w *whatIf, o Options) []preemption.Reje
 	if o.Nominated == nil {
 		if w.kept = x.preemptors.of(a.kind, podinfo.Priority(a.pod), a, x.log); w.kept != nil {
 			return w.kept.rejections
+		}
+		if w.everywhere = a.everyResolvable(); w.everywhere {
+			for len(x.resolvable) < x.plan.cluster.Len() {
+				x.resolvable = append(x.resolvable, preemption.Resolvable)
+			}
+			return x.resolvable
 		}
 	}
 	x.rejections = a.Rejections(x.rejections[:0], o)

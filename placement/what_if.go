@@ -27,9 +27,13 @@ type whatIf struct {
 	static    filter.Rejection
 	nominated []*v1.Pod
 
-	kept     *preemptor // nil: nothing is kept
-	suspects *suspects  // nil: not found yet
-	settled  *Placer    // over a fork of the cluster; nil: not made yet
+	kept       *preemptor // nil: nothing is kept
+	everywhere bool       // all rejections of the request are Resolvable
+	suspects   *suspects  // nil: not found yet
+	settled    *Placer    // over a fork of the cluster; nil: not made yet
+
+	sized   int     // position of the predicate that compares numbers, when pods that leave can only help with the others; -1
+	amounts []int64 // memory of Needs
 
 	rows   int              // position of a predicate over rows when no other pods matter before it; -1
 	unused filter.Predicate // that predicate over left
@@ -58,6 +62,7 @@ func (a *Attempt) whatIf(o Options) *whatIf {
 		}
 		w.moving = append(w.moving, k)
 	}
+	w.sized = w.findSized()
 	return w
 }
 
@@ -225,6 +230,9 @@ func (w *whatIf) Kept() (kind any, states, rejections uint64) {
 	}
 	return kind, states, rejections
 }
+
+// Everywhere reports whether all rejections of the request are [preemption.Resolvable].
+func (w *whatIf) Everywhere() bool { return w.everywhere }
 
 // Without returns the answer for slot i if the pods of the slot asked for no more than left. The answer allows when it is not
 // certain.

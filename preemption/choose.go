@@ -102,9 +102,10 @@ func (c *Candidate) values(now time.Time) criteria {
 }
 
 // valuesOf appends what choose compares.
-func valuesOf(dst []criteria, candidates []Candidate, now time.Time) []criteria {
+func valuesOf(dst []*criteria, candidates []Candidate, now time.Time) []*criteria {
 	for k := range candidates {
-		dst = append(dst, candidates[k].values(now))
+		v := candidates[k].values(now)
+		dst = append(dst, &v)
 	}
 	return dst
 }
@@ -113,7 +114,7 @@ func valuesOf(dst []criteria, candidates []Candidate, now time.Time) []criteria 
 // Each criterion of nodeorder.Default keeps the candidates with the best value, and the smallest node name is the last one (rule P10.6: v1.37 leaves
 // it to chance). scores replace these criteria; the highest score wins. Load, grace periods, spread and costs do not count.
 // O(victims).
-func choose(candidates []Candidate, values []criteria, scores []func(Candidate) int64) (int, string) {
+func choose(candidates []Candidate, values []*criteria, scores []func(Candidate) int64) (int, string) {
 	if len(candidates) == 0 {
 		return -1, ""
 	}
@@ -135,14 +136,14 @@ func choose(candidates []Candidate, values []criteria, scores []func(Candidate) 
 	}
 	best := 0
 	for k := range candidates {
-		if c, _ := better(&candidates[k], &candidates[best], &values[k], &values[best]); c < 0 {
+		if c, _ := better(&candidates[k], &candidates[best], values[k], values[best]); c < 0 {
 			best = k
 		}
 	}
 	decided := onlyCandidate // the last criterion that the winner needed against another candidate
 	for k := range candidates {
 		if k != best {
-			_, by := better(&candidates[best], &candidates[k], &values[best], &values[k])
+			_, by := better(&candidates[best], &candidates[k], values[best], values[k])
 			decided = max(decided, by)
 		}
 	}

@@ -34,12 +34,14 @@ type dryRun struct {
 	asked   Problem
 
 	clean, violating []*choice
-	values           []criteria
+	values           []*criteria
 	choices          []*choice // memory that requests share
 	chosen           int       // how many of them the request uses
 	piled            int       // victims of the request before
 	kept             map[any]*kept
 	keptSlots        int
+	needer           needer // nil: pods are removed from what the filters have counted
+	rankings         rankings
 
 	anyFound bool // a node before has victims
 }

@@ -187,7 +187,7 @@ func TestChooseByScores(t *testing.T) {
 			}
 			return n
 		}
-		best, by := choose(candidates, make([]criteria, len(candidates)), scores)
+		best, by := choose(candidates, make([]*criteria, len(candidates)), scores)
 		if len(candidates) == 0 {
 			require.Equal(t, -1, best)
 			require.Empty(t, by)

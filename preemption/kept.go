@@ -47,7 +47,7 @@ func (d *dryRun) keptFor() *kept {
 		// that slot. As long as rejections is the same, Request.Rejections is the same.
 		Kept() (kind any, states, rejections uint64)
 	})
-	if o := &d.r.Options; !ok || !d.simple() || o.Search != nil || o.MoreImportant != nil || o.NeverViolate || d.r.Index == nil {
+	if !ok || !d.plain() {
 		return nil
 	}
 	kind, states, rejections := w.Kept()
@@ -72,9 +72,18 @@ func (d *dryRun) keptFor() *kept {
 	return x
 }
 
+// plain reports whether nothing but the cluster, the budgets, and the preemptor decides about a node, and the caller has an index.
+func (d *dryRun) plain() bool {
+	o := &d.r.Options
+	return d.simple() && o.Search == nil && o.MoreImportant == nil && !o.NeverViolate && d.r.Index != nil
+}
+
 // outcome returns the outcome of slot i, and its choice if the choice is made already. It tries the node if nothing is kept.
 func (d *dryRun) outcome(x *kept, i int, failed *histogram) (outcome, *choice) {
 	if x == nil {
+		if c := d.byAmounts(i); c != nil {
+			return outcome{found: true}, c
+		}
 		o := d.node(i)
 		if !o.found {
 			failed.add(d.r.WhatIf, i, o)
@@ -111,24 +120,31 @@ func (d *dryRun) spare() *choice {
 // choose makes the choice of slot i, whose victims were found.
 func (d *dryRun) choose(c *choice, i int) {
 	*c = choice{candidate: d.candidate(i, d.violations())}
-	for k := range d.members {
-		at := d.members[k].Pod.Status.StartTime
-		switch {
-		case at == nil:
-			c.undated = true
-		case at.After(c.latest):
-			c.latest = at.Time
-		}
-	}
+	c.undated, c.latest = dates(d.members)
 	c.values = c.candidate.values(d.r.Now)
 	c.now = c.undated && c.values.start.Equal(d.r.Now)
 }
 
-// at returns what choose compares for a request at the time.
-func (c *choice) at(now time.Time) criteria {
-	v := c.values
-	if c.now {
-		v.start = now
+// dates reports whether a pod has no start time, and returns the latest start of the others.
+func dates(pods []member) (undated bool, latest time.Time) {
+	for k := range pods {
+		at := pods[k].Pod.Status.StartTime
+		switch {
+		case at == nil:
+			undated = true
+		case at.After(latest):
+			latest = at.Time
+		}
 	}
-	return v
+	return undated, latest
+}
+
+// at returns what choose compares for a request at the time.
+func (c *choice) at(now time.Time) *criteria {
+	if !c.now {
+		return &c.values
+	}
+	v := c.values
+	v.start = now
+	return &v
 }

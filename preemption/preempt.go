@@ -124,6 +124,7 @@ func (d *dryRun) prepare(r *Request) {
 		}
 	}
 	d.findUnits()
+	d.rankFor()
 	if r.Options.Search != nil {
 		d.describe()
 		r.Options.Search.Begin()
@@ -133,10 +134,11 @@ func (d *dryRun) prepare(r *Request) {
 // release drops the references to the request.
 func (d *dryRun) release() {
 	d.piled = len(d.pile)
-	d.r, d.index, d.bound, d.breaker, d.pile, d.unitOf, d.slots = nil, nil, nil, nil, nil, nil, nil
+	d.r, d.index, d.bound, d.needer, d.breaker, d.pile, d.unitOf, d.slots = nil, nil, nil, nil, nil, nil, nil, nil
 	clear(d.members)
 	clear(d.clean)
 	clear(d.violating)
+	clear(d.values)
 	for _, c := range d.choices[:d.chosen] {
 		c.candidate = Candidate{}
 	}
@@ -170,8 +172,12 @@ func (d *dryRun) visit() visited {
 	if x != nil {
 		list = x.try
 	} else {
-		list = d.appendTries(list[:0], d.index.byName())
-		d.try = list
+		if e, ok := d.r.WhatIf.(interface{ Everywhere() bool }); ok && e.Everywhere() { // every rejection is Resolvable
+			list = d.index.byName()
+		} else {
+			list = d.appendTries(list[:0], d.index.byName())
+			d.try = list
+		}
 		d.pile = make([]Victim, 0, d.piled)
 	}
 	n := len(list)

@@ -14,7 +14,7 @@ func TestListsStay(t *testing.T) {
 	score := func(Candidate) int64 { return 1 }
 	scores := []func(Candidate) int64{nil, score}
 	found := []Candidate{{Node: "n2"}, {Node: "n1"}}
-	choose(found, make([]criteria, 2), scores)
+	choose(found, make([]*criteria, 2), scores)
 	require.Nil(t, scores[0])
 	require.NotNil(t, scores[1])
 	out, err := (&Request{}).extend(found)

@@ -19,10 +19,10 @@ func FuzzChoose(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for b := testkit.NewBytes(data); b.More(); {
 			var candidates []Candidate
-			var values []criteria
+			var values []*criteria
 			for k := range 1 + b.Below(6) {
 				candidates = append(candidates, Candidate{Node: fmt.Sprint("n", (3*k+b.Below(2)*18)%36)})
-				values = append(values, criteria{
+				values = append(values, &criteria{
 					violations: int64(b.Below(2)), foreign: b.Below(2), highest: int32(b.Below(2)), sum: int64(b.Below(2)), victims: b.Below(2), start: time.Unix(int64(b.Below(2)), 0),
 				})
 			}

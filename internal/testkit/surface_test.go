@@ -33,7 +33,7 @@ var largest = map[string]int{
 	"eviction/disruption":    54,
 	"eviction/pressure":      48,
 	"eviction/taint":         38,
-	"filter":                 59,
+	"filter":                 60,
 	"history":                17,
 	"overhead":               21,
 	"overhead/kubelet":       11,
