@@ -38,7 +38,7 @@ func (s *podKind) choose(q *Question) (Answer, bool) {
 		if failed {
 			return Answer{}, false
 		}
-		if allowed {
+		if s.wake(&groups[k], allowed, q.Without); allowed {
 			out.Feasible += int(groups[k].count)
 			feasible = append(feasible, groups[k])
 		}
@@ -61,6 +61,21 @@ func (s *podKind) choose(q *Question) (Answer, bool) {
 	out.Predicates, out.Rejected = s.predicatesOf(q.Pod), rejected
 	s.fail(&out)
 	return out, true
+}
+
+// wake lets a group of exceptions sleep while its nodes are rejected: placements on them move nothing in its heap. It puts the heap of a group that is
+// allowed again in order.
+func (s *podKind) wake(c *candidate, allowed bool, without view.Slots) {
+	x := &s.exceptions
+	if s.rows == nil || !x.has(c.top.Slot) {
+		return
+	}
+	g := &x.list[x.of[c.top.Slot]]
+	if g.asleep && allowed {
+		g.heap.Order(x.at)
+		c.top = g.heap.Best(heap.Skip{Slots: without})
+	}
+	g.asleep = !allowed
 }
 
 // amongTied lets the question choose among the nodes of the largest total, in scan order.

@@ -26,7 +26,7 @@
 //	I3  Classes by reads: nodes are of one class when the log has them in one class. A class with nodes names one of them.
 //	I4  Rows: the key of a node, or its verdict, is what the plugins with KeepByNodeAndPods give.
 //	I5  Layout: each node is in one group, a free slot in none. A group counts its nodes and names one of them.
-//	I6  Layout with rows: a node is in the heap of its group with its key, or counts with its verdict. Heaps are heaps. Tied nodes have the level.
+//	I6  Layout with rows: a node is in the heap of its group with its key, or counts with its verdict. Heaps are heaps, unless the group sleeps. Tied nodes have the level.
 //	I7  A span that is known has the counts and the best nodes that reading it again gives.
 //	I8  Boxes: each node is in one box, whose bounds hold its row.
 //	I9  Nodes of one group have equal classes and domains, nodes of different groups do not. Exceptions are the nodes with a count, in groups

@@ -21,13 +21,12 @@ func (x *exceptions) build(s *podKind) {
 	}
 	n := len(s.layout.of)
 	x.of, x.at = none(x.of, n), none(x.at, n)
-	e := s.engine
-	slots := e.buffers.slots[:0]
+	b := &s.engine.buffers
+	b.slots = b.slots[:0]
 	for k := range s.counted {
-		slots = s.counted[k].state.AppendCounted(slots)
+		b.slots = s.counted[k].state.AppendCounted(b.slots)
 	}
-	e.buffers.slots = slots
-	for _, i := range slots {
+	for _, i := range b.slots {
 		x.regroup(s, i)
 	}
 	s.shifted = make([]uint64, len(s.counted))

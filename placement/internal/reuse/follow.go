@@ -70,9 +70,10 @@ func (s *podKind) countPods(n *news) bool {
 
 // apply applies one event to the states.
 func (s *podKind) apply(e *cluster.Event) {
-	bySet, byTerms := s.effects.ofSet(s, e.Set), []hooks.Counter(nil)
+	x := &s.effects
+	bySet, byTerms := x.of(s, &x.sets, e.Set), []hooks.Counter(nil)
 	if e.Terms >= 0 {
-		byTerms = s.effects.ofTerms(s, e.Terms)
+		byTerms = x.of(s, &x.terms, e.Terms)
 	}
 	for _, counters := range [2][]hooks.Counter{bySet, byTerms} {
 		for _, count := range counters {
@@ -127,62 +128,39 @@ func (x *effects) none(e *cluster.Event) bool {
 	return int(e.Set) < len(x.sets) && x.sets[e.Set] == -1 && (e.Terms < 0 || int(e.Terms) < len(x.terms) && x.terms[e.Terms] == -1)
 }
 
-// ofSet returns what the pods of a pod set do to the states; nil: nothing.
-func (x *effects) ofSet(s *podKind, id int32) []hooks.Counter {
-	counters, known := x.known(x.sets, id)
-	if known {
-		return counters
+// of returns what the pods of a pod set, or the terms of the pods of a term set, do to the states; nil: nothing. list is that of the sets or of the
+// terms. A shared kind ignores a new term set that matches a pod: such a pod has another key and does not use the kind.
+func (x *effects) of(s *podKind, list *[]int32, id int32) (counters []hooks.Counter) {
+	for int(id) >= len(*list) {
+		*list = append(*list, 0)
 	}
-	rep, _, _ := s.engine.log.PodSet(id)
+	known := &(*list)[id]
+	switch {
+	case *known > 0:
+		return x.counters[*known-1]
+	case *known < 0:
+		return nil
+	}
+	read, terms := s.engine.log.PodSet, list == &x.terms
+	if terms {
+		read = s.engine.log.TermSet
+	}
+	rep, _, _ := read(id)
 	for k := range s.counted {
-		if c := s.counted[k].state.OfSet(rep); c != nil {
-			counters = append(counters, c)
+		var count hooks.Counter
+		switch c := &s.counted[k]; {
+		case !terms:
+			count = c.state.OfSet(rep)
+		case !s.shared || c.compiled.Matched(id):
+			count = c.state.OfTerms(id, rep)
+		}
+		if count != nil {
+			counters = append(counters, count)
 		}
 	}
-	x.sets = x.learn(x.sets, id, counters)
-	return counters
-}
-
-// ofTerms returns what the terms of the pods of a term set do to the states; nil: nothing. A shared kind ignores a new term
-// set that matches a pod: such a pod has another key and does not use the kind.
-func (x *effects) ofTerms(s *podKind, id int32) []hooks.Counter {
-	counters, known := x.known(x.terms, id)
-	if known {
-		return counters
-	}
-	rep, _, _ := s.engine.log.TermSet(id)
-	for k := range s.counted {
-		if s.shared && !s.counted[k].compiled.Matched(id) {
-			continue
-		}
-		if c := s.counted[k].state.OfTerms(id, rep); c != nil {
-			counters = append(counters, c)
-		}
-	}
-	x.terms = x.learn(x.terms, id, counters)
-	return counters
-}
-
-// known returns the counters of an id, and false when the states must be asked.
-func (x *effects) known(list []int32, id int32) ([]hooks.Counter, bool) {
-	if int(id) >= len(list) || list[id] == 0 {
-		return nil, false
-	}
-	if at := list[id]; at > 0 {
-		return x.counters[at-1], true
-	}
-	return nil, true
-}
-
-// learn keeps the counters of an id in a list.
-func (x *effects) learn(list []int32, id int32, counters []hooks.Counter) []int32 {
-	for int(id) >= len(list) {
-		list = append(list, 0)
-	}
-	list[id] = -1
-	if counters != nil {
+	if *known = -1; counters != nil {
 		x.counters = append(x.counters, counters)
-		list[id] = int32(len(x.counters))
+		*known = int32(len(x.counters))
 	}
-	return list
+	return counters
 }

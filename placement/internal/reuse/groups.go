@@ -31,6 +31,8 @@ type group struct {
 	top     heap.Entry
 	without int32 // in gather: nodes that count as not feasible
 
+	asleep bool // in exceptions: a predicate rejects the nodes, and the heap is in no order
+
 	level int64    // a score that nodes in the heap have: many often have the largest, and a placement changes one of them
 	tied  []uint64 // these nodes, by place in scan order; empty: they are not known
 }
@@ -46,6 +48,12 @@ func (g *group) change(from, to int64) {
 
 // flip flips the bits of the nodes in the heap that have a score. A large group keeps which nodes these are.
 func (g *group) flip(score int64, bits []uint64) {
+	if g.asleep {
+		for k := range g.heap {
+			g.heap[k:k+1].Flip(score, bits)
+		}
+		return
+	}
 	if len(g.heap) < len(bits) {
 		g.heap.Flip(score, bits)
 		return
@@ -115,6 +123,8 @@ func (x *groups) rank(i int32, key int64) (grew int32) {
 	case at >= 0 && !heap.Fits(key):
 		g.heap.Remove(at, x.at)
 		return -1
+	case at >= 0 && g.asleep:
+		g.heap[at].Key = key
 	case at >= 0 && before != key:
 		g.heap.Set(at, key, x.at)
 	}

@@ -132,13 +132,9 @@ func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 func (w *rows) prepare(e *Engine) {
 	a, ok := e.rowPluginsOf(w.pod)
 	if w.rowPlugins, w.broken = a, !ok; ok {
-		w.judgeAll(e)
-	}
-}
-
-func (w *rows) judgeAll(e *Engine) {
-	for _, i := range e.scan {
-		w.judge(i)
+		for _, i := range e.scan {
+			w.judge(i)
+		}
 	}
 }
 
@@ -175,8 +171,8 @@ func (w *rows) follow(e *Engine) bool {
 			w.judge(int(slot))
 		}
 	}
-	if !known {
-		w.judgeAll(e)
+	for k := 0; !known && k < len(e.scan); k++ {
+		w.judge(e.scan[k])
 	}
 	return !w.broken
 }
