@@ -175,3 +175,8 @@ func TestBaseline(t *testing.T) {
 		require.Contains(t, errs, want)
 	}
 }
+
+// A run without findings has an empty list of results.
+func TestNoResults(t *testing.T) {
+	require.Equal(t, []sarifResult{}, sarifOf(nil, nil).Runs[0].Results)
+}

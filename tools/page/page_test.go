@@ -231,3 +231,14 @@ var errBroken = errors.New("broken")
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
+
+// The whole answer stands in the page as text, and the helps of a verdict are those of its answer.
+func TestTextOfAPage(t *testing.T) {
+	v := VerdictOf([]placement.NodeReport{{Node: "n1"}}, explain.Answer{Help: []string{"more nodes"}}, nil)
+	p := New("t", []*v1.Node{nodeOf("n1", "a", "4")}, []*v1.Pod{podOf("web", "", "1")})
+	p.Text, p.Select = "all that is said", "default/web"
+	p.Explain("default/web", v)
+	text := written(t, p)
+	require.Contains(t, text, "all that is said")
+	require.Equal(t, []string{"more nodes"}, modelOf(t, text).Verdicts[0].Help)
+}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/diagnose"
 )
 
 // The overview begins with the reason for which most pods wait, and with errors before warnings, those of most objects first.
@@ -36,6 +38,12 @@ func TestOrderOfTheOverview(t *testing.T) {
 		rules = append(rules, f.Rule)
 	}
 	require.Equal(t, []string{"wrong", "often", "rare"}, rules)
+}
+
+// A change that only the owner of the nodes may allow comes alone, with its rule and without edits.
+func TestFixesToAskFor(t *testing.T) {
+	require.Equal(t, []fix{{Text: "remove the taint", Changes: []diagnose.Change{}, Consequences: []string{"the taint is there for a reason"}, Risk: riskAsk}},
+		fixesOf(nil, []diagnose.Dropped{{Change: "lose data"}, {Change: "remove the taint", Rule: "the taint is there for a reason", Ask: true}}, nil))
 }
 
 // The proposals of a drain follow the order of the blocked pods. A proposal that loses pods comes last. There is no proposal when all of them lose pods.

@@ -154,6 +154,9 @@ func TestMissingKinds(t *testing.T) {
 		_, _, err = (&answers{refused: "/" + kind + "/"}).read(t, budgets, true)
 		require.EqualError(t, err, "this user may not list "+kind+" in all namespaces: kubectl create clusterrole podberth --verb=list --resource="+kind+", and bind it to the user; or ask of a dump: -f PATH")
 	}
+	_, warnings, err = (&answers{refused: "/nodepools/", texts: map[string]string{"nodes": `{"items":[{"metadata":{"name":"n1","labels":{"karpenter.sh/nodepool":"a"}}}]}`}}).read(t, command.Need{Placing: true}, false)
+	require.NoError(t, err)
+	require.Equal(t, []string{"this user may not list nodepools.karpenter.sh: startupTaints are taken for taints of pools"}, warnings)
 	_, _, err = (&answers{texts: map[string]string{"pods": "]"}}).read(t, budgets, false)
 	require.ErrorContains(t, err, "listing pods: /api/v1/pods: invalid character")
 }
