@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,8 @@ func TestChanges(t *testing.T) {
 		require.NotEqual(t, "general-a1", m.To)
 	}
 	require.Equal(t, a.Summary.WaitingAfter, len(a.Waits))
+	require.True(t, slices.IsSortedFunc(a.Waits, func(x, y waits) int { return strings.Compare(y.Since, x.Since) }), "because of the changes first")
+	require.NotEqual(t, a.Waits[0].Since, a.Waits[len(a.Waits)-1].Since)
 
 	cordoned := ask(t, "-cordon=general-b1", "-remove-node=general-a1")
 	for _, m := range cordoned.Moves {

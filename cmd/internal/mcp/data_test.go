@@ -53,6 +53,14 @@ func TestEqualToCommands(t *testing.T) {
 	}
 	require.ElementsMatch(t, e.Help, fixes, "ordered by risk")
 
+	var chosen struct{ Choice map[string]any }
+	command(t, place.Run, &chosen, "-explain=shop/cart-canary", searchBudget)
+	is := ask(t, c, "why_pod", args{"pod": "shop/cart-canary"}).data["choice"].(map[string]any)
+	for _, key := range []string{"chosen", "other", "chosenTotal", "otherTotal", "parts"} {
+		require.NotEmpty(t, is[key], key)
+		require.Equal(t, chosen.Choice[key], is[key], key)
+	}
+
 	var n map[string]any
 	command(t, nopods.Run, &n, "-workload=deployment/shop/cart")
 	s = ask(t, c, "why_no_pods", args{"workload": "deployment/shop/cart"})
