@@ -79,6 +79,26 @@ func BenchmarkAll5000(b *testing.B) {
 	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB")
 }
 
+// The failure of 500 of 5,000 nodes, by one goroutine and by two. What differs between the processor times is what two goroutines pay.
+func BenchmarkWorkers5000(b *testing.B) {
+	p, err := planner(large(5000, *podsPerNode))
+	require.NoError(b, err)
+	for _, c := range []struct {
+		name     string
+		parallel func(n int, run func(i int))
+	}{{"one", nil}, {"two", inTwo}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			before := testkit.ProcessorTime(b)
+			for b.Loop() {
+				_, err := p.Run(p.Nodes()[:500], Options{Parallel: c.parallel})
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(testkit.ProcessorTime(b)-before)/float64(b.N)/1e6, "cpu-ms/op")
+		})
+	}
+}
+
 // inTwo is a parallel-for of two goroutines.
 func inTwo(n int, run func(i int)) {
 	var group sync.WaitGroup
