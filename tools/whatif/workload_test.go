@@ -161,3 +161,20 @@ func TestRefusedGrowth(t *testing.T) {
 		require.Contains(t, r.Message, "exceeded quota: q")
 	}
 }
+
+// Pods that wait because of the changes come before pods that wait as things are, whatever their names and the names of their nodes.
+func TestOrderOfWaits(t *testing.T) {
+	a := answered(t, `
+{apiVersion: v1, kind: Node, metadata: {name: a1}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: large}, spec: {containers: [{name: c, resources: {requests: {cpu: 9}}}]}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web, uid: u}, spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web-0, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: u, controller: true}]}, spec: {nodeName: a1, containers: [{name: c, image: i}]}, status: {phase: Running}}
+`, "-remove-node=a1")
+	require.Len(t, a.Waits, 2)
+	require.Equal(t, []string{"default/web-0 change a1", "default/large before "}, []string{
+		a.Waits[0].Pod + " " + a.Waits[0].Since + " " + a.Waits[0].From, a.Waits[1].Pod + " " + a.Waits[1].Since + " " + a.Waits[1].From,
+	})
+}
