@@ -1,9 +1,13 @@
 package placement_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
@@ -18,6 +22,9 @@ func TestGroupBadInput(t *testing.T) {
 		name, why, world, want string
 		err                    error
 	}
+	const counts = `running PlacementScore plugins: plugin "PodGroupPodsCount" failed with: no pods from pod group are assigned to any of the candidate placements`
+	const other, same = "failed to schedule other pod from a pod group: ", `pods: Duplicate value: "d/a": the pod is on node "n1"`
+	nobody, twice := "a ERR "+counts+"|g ERR "+counts, "a ERR "+other+same+"|a ERR "+same+"|g ERR "+other+same
 	testkit.Run(t, []test{
 		{"no object", "the pods wait for their group", "node n1:4; pod a,b:1 in=g", "a ERR pod group d/g: no object of the group|b ERR pod group d/g: no object of the group", podgroup.ErrNoObject},
 		{"no parent", "the pods wait for the parent of their group", "gates=C; node n1:4; group g gang1 parent=job; pod a:1 in=g", "a ERR composite pod group d/job: no object of the group", podgroup.ErrNoObject},
@@ -27,6 +34,8 @@ func TestGroupBadInput(t *testing.T) {
 		{"minimum 0", "a gang of none has enough, but a root needs a new member", "node n1:4; group g gang0; pod a:9 in=g", "a: FIT(1)|g: GU, NOVIC", nil},
 		{"huge minimum", "it does not overflow", "node n1:4; group g gang2147483647; pod a:1 in=g; pod b:1 in=g", "a ERR DRA|b ERR DRA|g ERR DRA", nil},
 		{"unknown key", "a key that no node has", "gates=T; node n1:4; group g gang1 key=rack; pod a:1 in=g", "a: no feasible placements found|g: no feasible placements found, NOVIC", nil},
+		{"nobody in any placement", "a gang of none fits everywhere, and no placement has more members", "gates=T; node a1:1 zone=a; node b1:1 zone=b; group g gang0 key=zone; pod a:9 in=g", nobody, nil},
+		{"a pod twice", "the second is on a node already", "node n1:4; group g gang2; pod a:1 in=g; pod a:1 in=g", twice, nil},
 		{"all terminating", "nobody is left to decide about", "node n1:4; group g gang1; pod a,b:1 in=g terminating", "a dropped|b dropped", nil},
 	}, func(t *testing.T, c test) {
 		s, placer, o := groupWorld(t, c.world)
@@ -51,6 +60,50 @@ func TestAssumeGroupAllOrNothing(t *testing.T) {
 	require.Error(t, placer.AssumeGroup(d))
 	require.NoError(t, placer.Forget(s.Queued[0]))
 	require.NoError(t, placer.Forget(s.Queued[1]))
+}
+
+// A member that cannot be put on its node says why, how many nodes there are, and where the search ended.
+func TestGroupMemberTwice(t *testing.T) {
+	var world strings.Builder
+	for k := range 150 {
+		fmt.Fprintf(&world, "node n%03d:4\n", k)
+	}
+	s, snapshot, _, o := groupSnapshot(t, world.String()+"group g gang2\npod a:1 in=g\npod a:1 in=g")
+	profile := placement.DefaultProfile()
+	profile.Sampling.Percentage = new(int32(10)) // 100 nodes
+	placer, err := placement.NewPlacer(snapshot, profile)
+	require.NoError(t, err)
+	d := placer.DecideGroup(s.Queued, o).Members[1].Decision
+	require.ErrorContains(t, d.Failure.Err, "Duplicate value")
+	require.Equal(t, filter.Error, d.Failure.Code)
+	d.Failure = nil
+	require.Equal(t, placement.Decision{Slot: -1, Nodes: 150, Next: 50}, d)
+}
+
+// A plugin hears of every member, also of one that a plugin rejected before any node, and of the predicates that were asked about the nodes.
+func TestGroupMembersHeard(t *testing.T) {
+	s, snapshot, _, o := groupSnapshot(t, "node n1:4; group g gang1; pod a:1 in=g; pod b:9 in=g")
+	profile, heard := s.Profile(), map[string]int{}
+	profile.Filters = append(slices.Clone(profile.Filters), &placement.Plugin{
+		Name: "Hears", Keep: placement.KeepNothing,
+		Filter: func(pod *v1.Pod, _ placement.Cluster) placement.PreFiltered {
+			if pod.Name == "a" {
+				return placement.PreFiltered{Code: filter.Unschedulable, Reasons: []string{"refused"}}
+			}
+			return placement.PreFiltered{Code: filter.Skip}
+		},
+		GroupPostFilter: func(f placement.GroupFailure) (placement.GroupAnswer, error) {
+			for _, m := range f.Members {
+				heard[m.Pod.Name] = len(m.Predicates)
+			}
+			return placement.GroupAnswer{}, nil
+		},
+	})
+	placer, err := placement.NewPlacer(snapshot, profile)
+	require.NoError(t, err)
+	require.Equal(t, filter.Unschedulable, placer.DecideGroup(s.Queued, o).Code)
+	require.Len(t, heard, 2)
+	require.NotZero(t, heard["b"])
 }
 
 // The order of placements and ties is the caller's.

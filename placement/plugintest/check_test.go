@@ -162,6 +162,14 @@ func TestCheck(t *testing.T) {
 		{"forgotten in the shared key", "AppendSharedKey", plugin(func(p *placement.Plugin) {
 			p.AppendSharedKey = func(dst []byte, _ *v1.Pod) ([]byte, bool) { return dst, true }
 		}), "AppendSharedKey forgets .Annotations[want]"},
+		{"key of two changes", "no change has the key of the pod itself, and two have the same", plugin(func(p *placement.Plugin) {
+			p.AppendKey = func(dst []byte, pod *v1.Pod) []byte {
+				if want := pod.Annotations["want"]; want == "5" || want == "20" { // those of pods
+					return append(dst, want...)
+				}
+				return append(dst, "other"...)
+			}
+		}), "kept answers are wrong after the change .Annotations[want]"},
 		{"no shared work", "AppendSharedKey may say so", plugin(func(p *placement.Plugin) {
 			p.AppendSharedKey = func(dst []byte, _ *v1.Pod) ([]byte, bool) { return dst, false }
 		}), ""},
@@ -170,6 +178,11 @@ func TestCheck(t *testing.T) {
 				return signedRule{rule{c, speedOf(pod)}, func(placement.Cluster, int) int64 { return 0 }}
 			})
 		}), "AppendSignature of the predicate forgets .Labels[speed]"},
+		{"answers of a forgotten label", "the answer about the changed node stands first", plugin(func(p *placement.Plugin) {
+			by(p, func(pod *v1.Pod, c placement.Cluster) any {
+				return signedRule{rule{c, speedOf(pod)}, func(placement.Cluster, int) int64 { return 0 }}
+			})
+		}), `of nodes: "" differs from "rejects (1) [refused]"`},
 		{"forgotten word", "Reads of the predicate", plugin(func(p *placement.Plugin) {
 			by(p, func(pod *v1.Pod, c placement.Cluster) any {
 				return readingRule{rule{c, speedOf(pod)}, []string{"taints"}}
@@ -200,6 +213,18 @@ func TestCheckOfNothing(t *testing.T) {
 	require.ErrorContains(t, Check(nil, pods(), nodes()), "a plugin")
 	require.ErrorContains(t, Check(&placement.Plugin{Name: "Idle"}, pods(), nodes()), "does not serve")
 	require.Error(t, Check(right, pods(), append(nodes(), nodes()[0])), "a name twice")
+}
+
+// A decision looks at all nodes, where one of a profile without sampling stops at 100 of them.
+func TestCheckLooksAtAllNodes(t *testing.T) {
+	var many []*v1.Node
+	for k := range 150 {
+		many = append(many, testkit.Node(fmt.Sprint("n", k)).Label("speed", "25").Capacity("cpu=8,pods=99").Obj())
+	}
+	c, err := newChecker(plugin(func(*placement.Plugin) {}), many, 0)
+	require.NoError(t, err)
+	d := c.kept.Decide(pods()[0], placement.Options{})
+	require.Equal(t, 151, d.Feasible, "the nodes and the copy of one")
 }
 
 // Check changes nothing of the caller's.
