@@ -78,11 +78,12 @@ func TestCollectUnit(t *testing.T) {
 }
 
 // counting is a Searcher that says how many groups it is asked about. All of them leave.
-type counting struct{ groups int }
+type counting struct{ asked, groups int }
 
 func (*counting) Begin()                {}
 func (*counting) Exclude(*Problem) bool { return false }
 func (c *counting) Solve(p *Problem) (leave []bool) {
+	c.asked++
 	c.groups = len(p.Groups)
 	if p.Ledger != nil {
 		if p.Ledger.Mark() != 0 {
@@ -164,6 +165,19 @@ func TestPodsOfOtherNodes(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int{50, 7}, []int{(&CrossNode{}).max(), (&CrossNode{Max: 7}).max()})
+}
+
+// A Searcher with CrossNode is asked once for a node, about the pods of all nodes. A node of which no pod may be a victim is not searched.
+func TestOneSearchOfANode(t *testing.T) {
+	l := &list{nodes: []*v1.Node{testkit.Node("n").Obj(), testkit.Node("m").Obj()}, pods: [][]*v1.Pod{{testkit.Pod("own").Priority(1).Obj()}, nil}}
+	search := &counting{}
+	d := &dryRun{r: &Request{Cluster: l, WhatIf: &open{pods: 2}}, index: newIndex(l), priority: 5}
+	d.r.Options.Search, d.r.Options.CrossNode = search, &CrossNode{Foreign: func(int) []Placed { return []Placed{{testkit.Pod("other").Priority(1).Obj(), 1}} }}
+	d.describe()
+	require.True(t, d.node(0).found)
+	require.Equal(t, []int{1, 2}, []int{search.asked, search.groups})
+	d.r.Options = Options{Eligible: func(int, *v1.Pod, *v1.Pod) bool { return false }}
+	require.Equal(t, outcome{reason: noVictims}, d.node(0), "the filters are not asked")
 }
 
 // One pod more than CrossNode allows shows that there are too many. The others are not read.

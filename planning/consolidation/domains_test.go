@@ -92,6 +92,16 @@ func TestFreeDomains(t *testing.T) {
 			options: Options{MaxMoves: 1}, before: 3, after: 2, bound: 2, want: []Freed{{Domain: "c", Nodes: 1, Wave: 0, Moves: 1}},
 		},
 		{
+			name: "a pod of one rack", why: "what it cannot use is there for the others: six CPUs of web and its own fit in two racks",
+			fill: func() *world {
+				w := racks(4, "a", "b", "c")
+				w.app("pin", "cpu=1", "n0", func(s *v1.PodSpec) { s.NodeSelector = map[string]string{"rack": "a"} })
+				w.app("web", "cpu=2", "n0 n1 n2", nil)
+				return w
+			},
+			before: 3, after: 2, bound: 2, want: []Freed{{Domain: "b", Nodes: 1, Wave: 0, Moves: 1}},
+		},
+		{
 			name: "apart by host", why: "three pods of one app need three hosts, and no rack has more than two",
 			fill: func() *world {
 				w := racks(4, "a", "a", "b", "b", "c")

@@ -318,3 +318,67 @@ func TestJudge(t *testing.T) {
 		require.Equal(t, c.want, p.kinds[0].over(s, &engine.Memo{}).holds(s.Slot("n1")), "%+v", c)
 	}
 }
+
+// Pods with equal labels are counted by the same rules, and each has the rule of its own kind beside them.
+func TestGroupsOfEqualLabels(t *testing.T) {
+	w := five("cpu=8")
+	for _, key := range []string{v1.LabelTopologyZone, v1.LabelHostname, "rack"} {
+		w.app("off-"+key[len(key)-4:], "cpu=1", "n5", apart("web", key))
+	}
+	for name, change := range map[string]func(*v1.PodSpec){"db": beside("db", v1.LabelTopologyZone), "cache": beside("cache", v1.LabelTopologyZone)} {
+		r := w.app(name, "cpu=1", "n1", nil)
+		w.pod("ReplicaSet", r.Name, name+"-web", "n1", template("web", "cpu=1", change))
+	}
+	p := w.planner(t)
+	own, counted := map[int32]bool{}, 0
+	for i := range p.loads {
+		l := &p.loads[i]
+		if l.kind >= 0 {
+			require.Contains(t, l.groups, l.kind, l.old.Name)
+		}
+		if l.old.Labels["app"] == "web" {
+			require.Len(t, l.groups, 4, "three rules that count it, and its own")
+			own[l.kind] = true
+			counted++
+		}
+	}
+	require.Equal(t, 2, counted)
+	require.Len(t, own, 2, "two kinds")
+}
+
+// Rules count pods by namespace, and a StatefulSet moves one pod at a time beside one with its name in another namespace: pods that are equal
+// but for their namespaces have groups of their own.
+func TestGroupsOfNamespaces(t *testing.T) {
+	w := five("cpu=8")
+	w.app("guard", "cpu=1", "n5", apart("web", v1.LabelHostname))
+	elsewhere := func(name string) {
+		for _, pod := range w.objects.Pods {
+			if pod.Labels["app"] == name {
+				other := pod.DeepCopy()
+				other.Namespace, other.UID = "other", "other-"+pod.UID
+				w.objects.Pods = append(w.objects.Pods, other)
+			}
+		}
+	}
+	w.app("web", "cpu=1", "n1", nil)
+	r := w.objects.ReplicaSets[1].DeepCopy()
+	r.Namespace = "other"
+	w.objects.ReplicaSets = append(w.objects.ReplicaSets, r)
+	elsewhere("web")
+	set := w.stateful("db", "cpu=1", "n2 n3").DeepCopy()
+	set.Namespace = "other"
+	w.objects.StatefulSets = append(w.objects.StatefulSets, set)
+	elsewhere("db")
+	p := w.planner(t)
+	groups := map[string][]int32{}
+	for i := range p.loads {
+		groups[p.loads[i].old.Namespace+"/"+p.loads[i].old.Name] = p.loads[i].groups
+	}
+	require.Len(t, groups, 7)
+	require.Equal(t, groups["default/guard-0"], groups["default/web-0"], "the rule of guard counts it")
+	require.Empty(t, groups["other/web-0"])
+	require.Len(t, groups["default/db-0"], 1)
+	require.Equal(t, groups["default/db-0"], groups["default/db-1"])
+	require.Equal(t, groups["other/db-0"], groups["other/db-1"])
+	require.NotEqual(t, groups["default/db-0"], groups["other/db-0"])
+}

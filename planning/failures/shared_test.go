@@ -16,12 +16,13 @@ import (
 // Scenarios do not see each other: a gated pod that waits is left out of each again, and each charges the quotas of the input anew.
 func TestScenariosShareNothing(t *testing.T) {
 	w := five("cpu=2,pods=9")
-	w.app("web", "cpu=1", "n1 n2", nil)
+	web := w.app("web", "cpu=1", "n1 n2", nil)
+	web.Spec.Template.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=2") // a new pod asks for more than an old one
 	gated := testkit.Pod("gated").Request("cpu=1").Obj()
 	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "wait"}}
 	w.in.Pending = []*v1.Pod{gated, testkit.Pod("a").Request("cpu=1").Obj(), testkit.Pod("b").Request("cpu=1").Obj()}
 	quota := &v1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "q"}}
-	quota.Spec.Hard = v1.ResourceList{"requests.cpu": resource.MustParse("5")}
+	quota.Spec.Hard = v1.ResourceList{"requests.cpu": resource.MustParse("3")}
 	w.in.Quotas = admission.NewQuotas([]*v1.ResourceQuota{quota}, w.objects.Pods, testkit.Epoch, release.Current)
 	p := w.planner(t)
 	again := Scenario{"n1 fails", []string{"n1"}}

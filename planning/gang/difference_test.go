@@ -2,6 +2,7 @@ package gang_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,6 +92,8 @@ func TestExplain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.lines, d.Lines())
 		require.NotNil(t, d.Help, "a list in JSON")
+		require.NotNil(t, d.States, "a list in JSON")
+		require.NotNil(t, d.Places, "a list in JSON")
 		var states []gang.State
 		for _, m := range d.States {
 			states = append(states, m.State)
@@ -99,6 +102,16 @@ func TestExplain(t *testing.T) {
 	})
 	_, err := gang.Explain(proof.Question{}, gang.Options{})
 	require.ErrorIs(t, err, cluster.ErrNoSnapshot)
+}
+
+// A caller who ends the search gets no help that a search finds.
+func TestExplainStops(t *testing.T) {
+	q := question.Of(t, "node n1:4; node n2:4; pod v:1 on=n1; pod w:1 on=n2; group g gang2; pod a:4 in=g; pod b:2 in=g")
+	for stop, want := range map[bool]bool{false: true, true: false} {
+		d, err := gang.Explain(q, gang.Options{Stop: func() bool { return stop }})
+		require.NoError(t, err)
+		require.Equal(t, want, slices.Contains(d.Lines(), "Do: move w to n1"))
+	}
 }
 
 // Each reason why no placement exists has its sentence.

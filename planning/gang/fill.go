@@ -4,13 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-
-	"github.com/podberth/podberth/podgroup"
 )
 
 // leaf is a group in a domain.
 type leaf struct {
-	n     *podgroup.Node
 	slots []int
 	kinds []int // in the order of the style
 	after []int // members of the kinds from one on

@@ -48,6 +48,8 @@ func TestFind(t *testing.T) {
 		{"a child", "y has no zone, and both are needed", "gates=C; node a1:2 zone=a; node b1:2 zone=b; composite job gang2; group x gang1 parent=job; group y gang3 key=zone parent=job; pod xa:1 in=x; pod ya,yb,yc:1 in=y",
 			gang.None, nil, " children resource"},
 		{"nobody waits", "the members that run are enough, and one more must be placed", "node n1:1; group g gang1; pod r:1 in=g on=n1; pod a:1 in=g", gang.None, nil, " members"},
+		{"a long way", "zone a looks large enough, and a dive ends there: the large member leaves room for no other", long, gang.Exists, map[string]string{"d/a": "b1", "d/h": "b1"}, ""},
+		{"every way of a zone", "the large member of a node leaves room for no other", "gates=T; node n1:7 zone=a; node n2:7 zone=a; group g gang4 key=zone; pod a:5 in=g; pod b,c,e:3 in=g", gang.None, nil, " exhausted"},
 		{"extra members", "go where they fit", "node n1:3; group g gang2; pod a,b,c:1 in=g", gang.Exists, map[string]string{"d/a": "n1", "d/b": "n1", "d/c": "n1"}, ""},
 	}, func(t *testing.T, c test) {
 		q := question.Of(t, c.situation)
@@ -69,6 +71,10 @@ func TestFind(t *testing.T) {
 		}
 	})
 }
+
+// long has a place for x in zone b. To see that zone a has none takes more steps than a dive.
+const long = "gates=C; node a1:88 zone=a; node a2:89 zone=a; node a3:90 zone=a; node a4:91 zone=a; node b1:400 zone=b; composite job gang1; group x gang8 key=zone parent=job; " +
+	"pod a:70 in=x; pod b:31 in=x; pod c:32 in=x; pod d:33 in=x; pod e:34 in=x; pod f:35 in=x; pod g:36 in=x; pod h:37 in=x"
 
 // A node has a host port once, whatever the ports of the containers are; the port of a container alone is not taken of the node.
 func TestFindPorts(t *testing.T) {
@@ -114,6 +120,16 @@ func TestCut(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, gang.Unknown, a.Outcome)
 	require.Empty(t, a.Places)
+}
+
+// The steps that an answer takes are enough for it.
+func TestEnoughSteps(t *testing.T) {
+	q := question.Of(t, "node n1:7; node n2:7; group g gang4; pod a:5 in=g; pod b,c,e:3 in=g")
+	whole, err := gang.Find(q, gang.Options{})
+	require.NoError(t, err)
+	a, err := gang.Find(q, gang.Options{Steps: whole.Steps + 1})
+	require.NoError(t, err)
+	require.Equal(t, whole, a)
 }
 
 // Groups of a queue are answered by priority, and each has the room that is left.

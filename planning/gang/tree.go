@@ -29,7 +29,7 @@ func (f *finder) tree(n *podgroup.Node, d podgroup.Placement, rest string, then 
 		}
 		need = 1 // somebody must be placed
 	}
-	l := &leaf{n: n, slots: d.Slots, kinds: f.sorted(kinds), rest: rest + "|" + n.Name + "/" + d.Name, then: then}
+	l := &leaf{slots: d.Slots, kinds: f.sorted(kinds), rest: rest + "|" + n.Name + "/" + d.Name, then: then}
 	l.after = make([]int, len(l.kinds)+1)
 	for at := len(l.kinds) - 1; at >= 0; at-- {
 		l.after[at] = l.after[at+1] + len(f.kinds[l.kinds[at]].members)

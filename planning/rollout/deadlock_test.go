@@ -221,6 +221,7 @@ func TestEveryRemedy(t *testing.T) {
 	w.budget("canary", "canary", "1")
 	w.job(batchv1.Failed)
 	w.budget("work", "work", "1")
+	w.in.Pending = make([]*v1.Pod, 0, 4)
 	x := w.begun(t, Options{Drain: disruption.DrainOptions{Force: true}})
 	x.play()
 	x.finish()
@@ -232,6 +233,7 @@ func TestEveryRemedy(t *testing.T) {
 			got = append(got, fmt.Sprint(c.text, ": ", holds))
 		}
 	}
+	require.Equal(t, make([]*v1.Pod, 4), w.in.Pending[:4], "a replica more waits in a list of its own")
 	require.Equal(t, []string{
 		"minAvailable 1 in place of 2 in budget default/web: true",
 		"one replica more of ReplicaSet default/web (3): true",

@@ -89,6 +89,11 @@ func TestCheckAbsence(t *testing.T) {
 		{"kind", "unknown", nodes(proof.Room{Kind: "luck", Need: 3}), `gang: absence.domains[0].room.kind: Invalid value: "luck": want resource, members, nodes, apart or spread`},
 		{"of", "nobody asks for exactly so much", nodes(proof.Room{Kind: proof.ByNodes, Need: 3, Of: &proof.Amount{Resource: "cpu", AtLeast: 1}}), "gang: absence.domains[0].room.of.atLeast: Invalid value: 1: no member asks for it"},
 		{"a key", "nodes are not counted by a label", nodes(proof.Room{Kind: proof.ByNodes, Need: 3, Key: "zone", Most: 2, Parts: each}), `gang: absence.domains[0].room.key: Invalid value: zone: want `},
+		{"a resource of nodes", "they are not counted in one", nodes(proof.Room{Kind: proof.ByNodes, Need: 3, Resource: "cpu", Most: 2, Parts: each}), "gang: absence.domains[0].room.resource: Invalid value: cpu: want "},
+		{"free of nodes", "they are not counted in what is free", nodes(proof.Room{Kind: proof.ByNodes, Need: 3, Free: 1, Most: 2, Parts: each}), "gang: absence.domains[0].room.free: Invalid value: 1: want 0"},
+		{"least", "it is counted", nodes(proof.Room{Kind: proof.ByResource, Need: 3, Resource: "cpu", Free: 6000, Least: 7000}), "gang: absence.domains[0].room.least: Invalid value: 7000: want 6000"},
+		{"most of a resource", "there are no parts", nodes(proof.Room{Kind: proof.ByResource, Need: 3, Resource: "cpu", Free: 6000, Least: 6000, Most: 1}), "gang: absence.domains[0].room.most: Invalid value: 1: want 0"},
+		{"parts", "the first node takes one, the second one", nodes(proof.Room{Kind: proof.ByNodes, Need: 3, Most: 2, Parts: []proof.Part{{Name: "n1", Most: 2}}}), "gang: absence.domains[0].room.parts: Invalid value: they are not those of the cluster"},
 		{"nothing", "is no proof", domain(proof.Domain{}), "gang: absence.domains[0]: Invalid value: 0 proofs: want one of room, children, exhausted"},
 		{"group", "of another", proof.Absence{Group: "podgroup/d/h"}, `gang: absence.group: Invalid value: "podgroup/d/h": want podgroup/d/g`},
 		{"key", "it has none", proof.Absence{Group: "podgroup/d/g", Key: "zone"}, `gang: absence.key: Invalid value: "zone": the group has ""`},
@@ -146,6 +151,18 @@ func TestCheckRooms(t *testing.T) {
 	testkit.Run(t, []test{
 		{"resource", "three of 2 do not go into 4", "node n1:2; node n2:2; group g gang3; pod a,b,c:2 in=g", nil,
 			room(2, proof.Room{Kind: proof.ByResource, Need: 3, Resource: "cpu", Free: 4000, Least: 6000}), ""},
+		{"a resource and few members", "two cannot be three", "node n1:9; group g gang3; pod a,b:1 in=g", nil,
+			room(1, proof.Room{Kind: proof.ByResource, Need: 3, Resource: "cpu", Free: 9000, Least: 9001}), "gang: absence.domains[0].room.need: Invalid value: 3: 2 members wait"},
+		{"a resource that no filter counts", "the profile has no NodeResourcesFit", "node n1:1; group g gang2; pod a,b:1 in=g", func(q *proof.Question) {
+			q.Profile = placement.DefaultProfile()
+			q.Profile.Filters = slices.DeleteFunc(slices.Clone(q.Profile.Filters), func(p *placement.Plugin) bool { return p.Name == plugins.NodeResourcesFit })
+		}, room(1, proof.Room{Kind: proof.ByResource, Need: 2, Resource: "cpu", Free: 1000, Least: 2000}), `gang: absence.domains[0].room.resource: Invalid value: "cpu": the filters do not count it`},
+		{"the smallest of members", "two of the three are needed, and the largest is not", "node n1:5; group g gang2; pod a:3 in=g; pod b:4 in=g; pod c:9 in=g", nil,
+			room(1, proof.Room{Kind: proof.ByResource, Need: 2, Resource: "cpu", Free: 5000, Least: 7000}), ""},
+		{"more than enough of a resource", "9 are free for 2", "node n1:9; group g gang2; pod a,b:1 in=g", nil,
+			room(1, proof.Room{Kind: proof.ByResource, Need: 2, Resource: "cpu", Free: 9000, Least: 2000}), "gang: absence.domains[0].room: Invalid value: 9000 free are enough for 2000"},
+		{"more than enough room", "the node takes three, and two must come", "node n1:9; group g gang2; pod a,b,c:1 in=g", nil,
+			room(1, proof.Room{Kind: proof.ByNodes, Need: 2, Most: 3, Parts: []proof.Part{{Name: "n1", Most: 3}}}), "gang: absence.domains[0].room: Invalid value: room for 3 is enough for 2"},
 		{"members", "one is too large for every node", "node n1:9; group g gang2; pod a:1 in=g; pod b:10 in=g", nil,
 			room(1, proof.Room{Kind: proof.ByMembers, Need: 2, Most: 1, Parts: []proof.Part{{Name: "d/a", Most: 1}}}), ""},
 		{"one host port", "a node has it once, whatever the ports of the containers are", pair, ports(v1.ContainerPort{HostPort: 80, ContainerPort: 8080}, v1.ContainerPort{HostPort: 80, ContainerPort: 9090}), byNode(one), ""},
