@@ -40,12 +40,17 @@ func TestCounted(t *testing.T) {
 
 // The pods of a unit that has left come home together when their tier settles, if each fits there.
 func TestRejoin(t *testing.T) {
-	for _, c := range []struct {
-		why      string
+	type test struct {
+		name     string
 		tier     int
 		full     bool
 		together bool
-	}{{"the tier of the others", 0, false, false}, {"its tier", 1, false, true}, {"n3 is full", 1, true, false}} {
+	}
+	testkit.Run(t, []test{
+		{"the tier of the others", 0, false, false},
+		{"its tier", 1, false, true},
+		{"n3 is full", 1, true, false},
+	}, func(t *testing.T, c test) {
 		g := &podgroup.Group{}
 		g.Namespace, g.Name, g.DisruptAll, g.Priority = "default", "all", true, new(int32(0))
 		o := cluster.Objects{PodGroups: []*podgroup.Group{g}}
@@ -75,7 +80,7 @@ func TestRejoin(t *testing.T) {
 		}
 		s.rejoin(c.tier)
 		for _, k := range u {
-			require.Equal(t, c.together, s.items[k].at == s.items[k].home, c.why)
+			require.Equal(t, c.together, s.items[k].at == s.items[k].home)
 		}
-	}
+	})
 }
