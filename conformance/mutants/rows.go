@@ -104,6 +104,15 @@ func checkRows(root, folder string, binaries []*binary, list []*mutation, ids ma
 		if err != nil {
 			return 0, err
 		}
+		if s.most > 0 { // those are asked with -byhand
+			hand, err := rowMistakes(byHand)
+			if err != nil {
+				return 0, err
+			}
+			tests = slices.DeleteFunc(tests, func(x rowTest) bool {
+				return slices.ContainsFunc(hand, func(m rowMistake) bool { return m.row == x.row })
+			})
+		}
 		if err := c.check(b, drawn(tests, s.most, c.rng)); err != nil {
 			return 0, err
 		}
