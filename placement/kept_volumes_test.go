@@ -10,11 +10,13 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/volumes"
 )
 
 // A plan decides about pods with claims as a plan without kept work, whatever happens to pods, nodes and storage objects.
@@ -104,13 +106,19 @@ func (w *claimWorld) claim(name string) (*v1.PersistentVolumeClaim, *v1.Persiste
 	if w.chance(8) {
 		mode = v1.ReadWriteOncePod
 	}
-	c := waiting(name, w.pick("fast", "zone-a", "zone-b", "local"), "1Gi", mode)
+	c := waiting(name, w.pick("fast", "zone-a", "zone-b", "local", "local", "counted"), w.pick("1Gi", "1Gi", "2Gi"), mode)
+	if w.chance(12) {
+		c.Annotations = map[string]string{volumes.AnnSelectedNode: w.pick("n0", "n1")}
+	}
 	if w.chance(2) {
 		return c, nil
 	}
 	*c.Spec.StorageClassName = "fast"
 	pv := disk("pv-"+name, "fast", w.pick("a", "b", "c"), "1Gi")
 	bind(c, pv, w.pick("csi.example.com", "csi.example.com", "other.example.com"))
+	if w.chance(5) {
+		pv.Spec.CSI, pv.Spec.AWSElasticBlockStore = nil, &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-" + name}
+	}
 	if w.chance(4) {
 		pv.Labels = map[string]string{v1.LabelTopologyZone: w.pick("a", "a__b")}
 	}
@@ -122,12 +130,35 @@ func (w *claimWorld) claim(name string) (*v1.PersistentVolumeClaim, *v1.Persiste
 
 func (w *claimWorld) csiNode(name string) *storagev1.CSINode {
 	limit := int32(1 + w.r.IntN(3))
-	return &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storagev1.CSINodeSpec{
+	meta := metav1.ObjectMeta{Name: name}
+	if w.chance(2) {
+		meta.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: "kubernetes.io/aws-ebs"}
+	}
+	return &storagev1.CSINode{ObjectMeta: meta, Spec: storagev1.CSINodeSpec{
 		Drivers: []storagev1.CSINodeDriver{{Name: "csi.example.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}}}}
 }
 
+// capacity returns what a driver publishes for a zone.
+func (w *claimWorld) capacity(zone string) *storagev1.CSIStorageCapacity {
+	q := resource.MustParse(w.pick("1Gi", "3Gi", "9Gi"))
+	return &storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "in-" + zone}, StorageClassName: "counted", Capacity: &q,
+		NodeTopology: &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelTopologyZone: zone}}}
+}
+
+// free returns a volume that no claim has.
+func (w *claimWorld) free(name string) *v1.PersistentVolume {
+	pv := disk(name, w.pick("local", "local", "fast"), w.pick("a", "b", "c"), w.pick("1Gi", "3Gi"))
+	if w.chance(6) {
+		pv.Spec.ClaimRef = &v1.ObjectReference{Namespace: "default", Name: fmt.Sprintf("c%d", w.r.IntN(60))}
+	}
+	return pv
+}
+
 func (w *claimWorld) storage(nodes int) cluster.Objects {
-	o := cluster.Objects{StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner"), storageClass("fast", "csi.example.com")}}
+	o := cluster.Objects{StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner"), storageClass("fast", "csi.example.com"), storageClass("counted", "counted.example.com")}}
+	yes := true
+	o.CSIDrivers = []*storagev1.CSIDriver{{ObjectMeta: metav1.ObjectMeta{Name: "counted.example.com"}, Spec: storagev1.CSIDriverSpec{StorageCapacity: &yes}}}
+	o.CSIStorageCapacities = []*storagev1.CSIStorageCapacity{w.capacity("a"), w.capacity("b")}
 	for _, zone := range []string{"a", "b"} {
 		c := storageClass("zone-"+zone, "csi.example.com")
 		c.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: v1.LabelTopologyZone, Values: []string{zone, "c"}}}}}
@@ -148,8 +179,8 @@ func (w *claimWorld) storage(nodes int) cluster.Objects {
 			o.PersistentVolumes = append(o.PersistentVolumes, pv)
 		}
 	}
-	for k := range 3 {
-		o.PersistentVolumes = append(o.PersistentVolumes, disk(fmt.Sprintf("d%d", k), w.pick("local", "local", "fast"), w.pick("a", "b"), "1Gi"))
+	for k := range 6 {
+		o.PersistentVolumes = append(o.PersistentVolumes, w.free(fmt.Sprintf("d%d", k)))
 	}
 	return o
 }
@@ -160,8 +191,11 @@ func playVolumes(t *testing.T, r *rand.Rand, name string, steps int) (shared, ho
 	nodes := 4 + r.IntN(5)
 	s, err := cluster.New(w.storage(nodes))
 	require.NoError(t, err)
-	with, err := NewPlacer(s, benchProfile())
+	profile := PluginArgs{Volumes: volumes.Options{ReserveCapacity: w.chance(3)}}.Profile()
+	profile.Sampling = AllNodes()
+	with, err := NewPlacer(s, profile)
 	require.NoError(t, err)
+	profile.Volumes = with.Volumes()
 	var placed []*v1.Pod
 	base, shapes := r.IntN(30), 1+r.IntN(2)
 	for step := range steps {
@@ -181,7 +215,7 @@ func playVolumes(t *testing.T, r *rand.Rand, name string, steps int) (shared, ho
 				require.NoError(t, s.Set(pv), at)
 			}
 		case 3:
-			require.NoError(t, s.Set(disk(fmt.Sprintf("d%d", r.IntN(3)), w.pick("local", "fast"), w.pick("a", "b", "c"), "1Gi")), at)
+			require.NoError(t, s.Set(w.free(fmt.Sprintf("d%d", r.IntN(6)))), at)
 		case 4, 5:
 			if k := len(placed) - 1; k >= 0 {
 				j := r.IntN(k + 1)
@@ -189,6 +223,8 @@ func playVolumes(t *testing.T, r *rand.Rand, name string, steps int) (shared, ho
 				placed[j], placed = placed[k], placed[:k]
 			}
 		case 6:
+			require.NoError(t, s.Set(w.capacity(w.pick("a", "b", "c"))), at)
+		case 7:
 			require.NoError(t, s.Set(w.node(fmt.Sprintf("n%d", r.IntN(nodes+2)))), at)
 		default:
 			pod := w.pod(base + r.IntN(shapes))
@@ -201,8 +237,6 @@ func playVolumes(t *testing.T, r *rand.Rand, name string, steps int) (shared, ho
 			if k := len(placed); k > 0 && w.chance(4) { // the volumes of a running pod
 				pod.Spec.Volumes = placed[r.IntN(k)].Spec.Volumes
 			}
-			profile := benchProfile()
-			profile.Volumes = with.Volumes()
 			without, err := New(s, profile)
 			require.NoError(t, err)
 			without.engine = nil

@@ -25,8 +25,7 @@ type binding struct{ volumes.BindingState }
 // AppendSignature appends the verdict.
 func (s binding) AppendSignature(dst []int32, i int) []int32 { return append(dst, int32(s.Check(i))) }
 
-// freeStorage is a binding that scores. Pods that share work have no volume and no published capacity to choose from: each node gives
-// them 0.
+// freeStorage is a binding that scores.
 type freeStorage struct{ binding }
 
 // AppendSignature appends the verdict and the score.

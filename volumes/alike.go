@@ -13,8 +13,8 @@ import (
 // Pods with different claims are alike for a filter when what the claims say about nodes is equal. The methods AppendAlike append what
 // a filter reads, in place of the names of claims and volumes. They report false for a pod that must be asked about by itself.
 
-// AppendAlike is for pods whose claims are bound to volumes of today's plugins, or wait without a free volume and without published
-// capacity. Between equal keys only a change of a node changes a verdict.
+// AppendAlike is for pods whose claims wait, or are bound to volumes that are there. Between equal keys only a change of a node or of a
+// storage object changes a verdict or a score.
 func (e *bindingFilter) AppendAlike(dst []byte) ([]byte, bool) {
 	if e.pre.Code == filter.Skip {
 		return key.Flag(dst, false), true
@@ -25,30 +25,73 @@ func (e *bindingFilter) AppendAlike(dst []byte) ([]byte, bool) {
 	dst = key.Len(key.Flag(dst, true), len(e.bound))
 	for k := range e.bound {
 		b := &e.bound[k]
-		if b.volume == nil || b.migrated != nil {
+		if b.volume == nil {
 			return dst, false
 		}
 		var required *v1.NodeSelector
 		if b.volume.Spec.NodeAffinity != nil {
 			required = b.volume.Spec.NodeAffinity.Required
 		}
-		dst = key.Optional(dst, required, key.NodeSelector)
+		dst = key.Flag(key.Optional(dst, required, key.NodeSelector), b.migrated != nil)
+		if m := b.migrated; m != nil {
+			dst = key.NodeSelector(key.Text(dst, m.kind.plugin), m.required)
+		}
 	}
 	dst = key.Len(dst, len(e.delayed))
 	for k := range e.delayed {
 		d := &e.delayed[k]
-		if d.selected != "" || len(d.candidates) > 0 || d.counted {
-			return dst, false
-		}
-		dst = key.Len(key.Text(dst, d.class.Provisioner), len(d.topologies))
+		dst = key.Len(key.Text(key.Text(dst, d.selected), d.class.Provisioner), len(d.topologies))
 		for _, t := range d.topologies {
 			dst = key.Len(dst, len(t))
 			for j := range t {
 				dst = key.Texts(key.Text(dst, t[j].Key), t[j].Values)
 			}
 		}
+		dst = e.appendPublished(e.appendFree(dst, d), d)
 	}
 	return dst, true
+}
+
+// appendFree appends what decides which volumes the claim could take, but the storage objects.
+func (e *bindingFilter) appendFree(dst []byte, d *delayedClaim) []byte {
+	claim, name, some := d.claim, class(d.claim), false
+	if d.labels != nil {
+		for range candidatesFor(e.objects.PersistentVolumes, name, claim.Namespace, claim.Name) {
+			some = true
+			break
+		}
+	}
+	if dst = key.Flag(dst, some); !some {
+		return dst
+	}
+	var taken uint64
+	if l := e.objects.ledger; l != nil {
+		taken = l.taken[name]
+	}
+	dst = key.Quantity(key.Int(key.Text(dst, name), int64(taken)), d.request)
+	dst = key.Texts(key.Text(dst, modeOrDefault(claim.Spec.VolumeMode)), claim.Spec.AccessModes)
+	dst = key.Selector(key.Text(dst, deref(claim.Spec.VolumeAttributesClassName)), claim.Spec.Selector)
+	named := mayName(e.objects.PersistentVolumes, name, claim.Namespace, claim.Name)
+	if dst = key.Flag(dst, named); named {
+		dst = key.Text(key.Text(key.Text(dst, claim.Namespace), claim.Name), claim.UID)
+	}
+	return dst
+}
+
+// appendPublished appends what decides whether a published capacity has room for the claim, but the storage objects.
+func (e *bindingFilter) appendPublished(dst []byte, d *delayedClaim) []byte {
+	if dst = key.Flag(dst, d.counted); !d.counted {
+		return dst
+	}
+	var making uint64
+	own := "" // a claim takes no room from itself
+	if l := e.objects.ledger; l != nil && e.options.ReserveCapacity {
+		making = l.making[d.class.Name]
+		if k := claimKey(d.claim); l.claims[k] != nil {
+			own = k
+		}
+	}
+	return key.Quantity(key.Int(key.Text(key.Text(dst, d.class.Name), own), int64(making)), d.request)
 }
 
 // AppendAlike is for pods whose claims and volumes are there. Between equal keys only a change of a node changes a verdict.
@@ -78,12 +121,16 @@ func (s *limitsState) AppendAlike(dst []byte) ([]byte, bool) {
 	dst = key.Len(dst, len(s.drivers))
 	for k := range s.drivers {
 		d := &s.drivers[k]
+		translated := 0
 		for _, w := range d.disks {
 			if s.usage.pods[w.id] > 0 {
 				return dst, false
 			}
+			if w.translated {
+				translated++
+			}
 		}
-		dst = key.Flag(key.Flag(key.Len(key.Text(dst, d.name), len(d.disks)), d.required), d.onlyTranslated())
+		dst = key.Len(key.Flag(key.Len(key.Text(dst, d.name), len(d.disks)), d.required), translated)
 	}
 	return dst, true
 }

@@ -39,21 +39,14 @@ type boundClaim struct {
 type delayedClaim struct {
 	claim      *v1.PersistentVolumeClaim
 	class      *storagev1.StorageClass
-	selected   string // node for which the claim is being provisioned already, "" without
-	candidates []candidate
+	selected   string     // node for which the claim is being provisioned already, "" without
+	candidates candidates // of a State
 	capacities []capacity
 	counted    bool // whether to check capacity
 	topologies []topology
+	labels     labels.Selector // of the volumes that the claim takes; nil: it takes none
 	request    resource.Quantity
 	ask        bool // whether the claim names a storage request
-}
-
-// candidate is a volume that suits the claim on the nodes that reach the volume.
-type candidate struct {
-	volume   *v1.PersistentVolume
-	affinity *affinity.Selector
-	size     resource.Quantity
-	reserved bool // whether its claimRef is the claim
 }
 
 // capacity is a CSIStorageCapacity with room for the claim.
@@ -68,16 +61,15 @@ type topology []v1.TopologySelectorLabelRequirement
 const bindingPlugin = "VolumeBinding"
 
 // Binding compiles the filter VolumeBinding: the node must reach every bound volume, and for every claim that waits for its
-// first consumer the node must have a free volume or a provisioner. O(volumes of the pod), and O(PersistentVolumes and
-// CSIStorageCapacities) for each claim that waits. Of the PersistentVolumes in a [List], Binding reads only the volumes of the
-// claim's class.
+// first consumer the node must have a free volume or a provisioner. O(volumes of the pod), and O(CSIStorageCapacities) for each
+// claim that waits.
 //
 // PreFilter answers Skip without claims, UnschedulableAndUnresolvable for a claim that cannot be used or has to be bound
 // already, Error for a class without binding mode, and else Success.
 //
-// When the cluster offers Classes, On decides each class of equal nodes once. Otherwise On is O(1), and Check decides. The
-// filter knows the assumptions that a ledger had when the pod was compiled. After a change of the ledger, compile the pod
-// again.
+// On is O(PersistentVolumes) for each claim that waits. Of the PersistentVolumes in a [List], On reads only the volumes of the
+// claim's class. When the cluster offers Classes, On decides each class of equal nodes once. Otherwise Check decides. After a
+// change of the ledger, compile the pod again.
 func (p *Pod) Binding() Evaluator[filter.Cluster, BindingState] { return p.binding() }
 
 func (p *Pod) binding() *bindingFilter {
@@ -178,83 +170,20 @@ func (p *Pod) delayedClaim(claim *v1.PersistentVolumeClaim, sc *storagev1.Storag
 		d.topologies = append(d.topologies, t.MatchLabelExpressions)
 	}
 	if d.selected == "" {
-		candidates, err := p.candidates(claim, &d)
-		if err != nil && e.unreadable == 0 {
-			e.unreadable = e.fails(err)
+		d.labels = labels.Everything()
+		if claim.Spec.Selector != nil {
+			s, err := same.AsSelector(claim.Spec.Selector)
+			if err != nil && e.unreadable == 0 {
+				e.unreadable = e.fails(err)
+			}
+			d.labels = s
 		}
-		d.candidates = candidates
 	}
 	if driver, ok := lookUp(p.objects.CSIDrivers, "", sc.Provisioner); ok && d.ask && driver.Spec.StorageCapacity != nil && *driver.Spec.StorageCapacity {
 		d.counted = true
 		d.capacities = p.capacities(sc.Name, d.request)
 	}
 	return d
-}
-
-// candidates returns the volumes that the claim could take on some node. A volume whose claimRef is the claim is a candidate
-// whatever its phase, labels and access modes. Other volumes come by size, smallest first, then in the order of the table.
-func (p *Pod) candidates(claim *v1.PersistentVolumeClaim, d *delayedClaim) ([]candidate, error) {
-	selector := labels.Everything()
-	if claim.Spec.Selector != nil {
-		s, err := same.AsSelector(claim.Spec.Selector)
-		if err != nil {
-			return nil, err
-		}
-		selector = s
-	}
-	name := class(claim)
-	var reserved, free []candidate
-	for pv := range candidatesFor(p.objects.PersistentVolumes, name, claim.Namespace, claim.Name) {
-		if volumeClass(pv) != name || pv.DeletionTimestamp != nil {
-			continue
-		}
-		ref := pv.Spec.ClaimRef
-		if ref != nil && !refersTo(ref, claim) || !suits(pv, claim, d.request) {
-			continue
-		}
-		c := candidate{pv, nodeAffinity(pv), pv.Spec.Capacity[v1.ResourceStorage], ref != nil}
-		switch {
-		case c.reserved:
-			reserved = append(reserved, c)
-		case pv.Status.Phase == v1.VolumeAvailable && selector.Matches(labels.Set(pv.Labels)) && offersModes(pv, claim):
-			free = append(free, c)
-		}
-	}
-	slices.SortStableFunc(free, func(a, b candidate) int { return a.size.Cmp(b.size) })
-	return append(reserved, free...), nil
-}
-
-// refersTo reports whether a volume's claimRef is the claim. A claimRef without UID refers to the claim by name.
-func refersTo(ref *v1.ObjectReference, claim *v1.PersistentVolumeClaim) bool {
-	return ref.Name == claim.Name && ref.Namespace == claim.Namespace && (ref.UID == "" || ref.UID == claim.UID)
-}
-
-// suits reports whether size, mode and attributes class of a volume are as the claim asks.
-func suits(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim, request resource.Quantity) bool {
-	size := pv.Spec.Capacity[v1.ResourceStorage]
-	return size.Cmp(request) >= 0 &&
-		modeOrDefault(pv.Spec.VolumeMode) == modeOrDefault(claim.Spec.VolumeMode) &&
-		deref(pv.Spec.VolumeAttributesClassName) == deref(claim.Spec.VolumeAttributesClassName)
-}
-
-func modeOrDefault(m *v1.PersistentVolumeMode) v1.PersistentVolumeMode {
-	if m == nil {
-		return v1.PersistentVolumeFilesystem
-	}
-	return *m
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-func offersModes(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) bool {
-	return !slices.ContainsFunc(claim.Spec.AccessModes, func(m v1.PersistentVolumeAccessMode) bool {
-		return !hasMode(pv.Spec.AccessModes, m)
-	})
 }
 
 // capacities returns the published capacities of a class that have room for the request. An object without nodeTopology
@@ -317,8 +246,8 @@ func (e *bindingFilter) reads(dst []string) []string {
 		if d.selected != "" {
 			dst = append(dst, "name")
 		}
-		for j := range d.candidates {
-			dst = d.candidates[j].affinity.Reads(dst)
+		for j := range d.candidates.list {
+			dst = d.candidates.list[j].affinity.Reads(dst)
 		}
 		for _, t := range d.topologies {
 			for j := range t {
@@ -337,6 +266,7 @@ func (e *bindingFilter) reads(dst []string) []string {
 }
 
 func (e *bindingFilter) On(c filter.Cluster) BindingState {
+	e = e.withVolumes()
 	s := &bindingState{binding: e, cluster: c}
 	if !e.idle() {
 		s.classes = view.Classify(c, e.reads(nil), e.check)

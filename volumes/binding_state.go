@@ -167,7 +167,7 @@ func (e *bindingFilter) checkDelayed(node *v1.Node, dst []choice) (resources.Ver
 	}
 	for k := range e.delayed {
 		d := &e.delayed[k]
-		if c := d.match(node, dst); c != nil { // nil for a claim that is being provisioned
+		if c := d.candidates.match(node, dst); c != nil { // nil for a claim that is being provisioned
 			dst = append(dst, choice{claim: d, volume: c})
 		}
 	}
@@ -190,23 +190,6 @@ func (e *bindingFilter) checkDelayed(node *v1.Node, dst []choice) (resources.Ver
 
 func isTaken(dst []choice, d *delayedClaim) bool {
 	return slices.ContainsFunc(dst, func(c choice) bool { return c.claim == d })
-}
-
-// match returns the volume that the claim takes on the node, nil for none.
-func (d *delayedClaim) match(node *v1.Node, others []choice) *candidate {
-	for k := range d.candidates {
-		c := &d.candidates[k]
-		if slices.ContainsFunc(others, func(o choice) bool { return o.volume.volume.Name == c.volume.Name }) {
-			continue
-		}
-		if reaches(c.affinity, node) {
-			return c
-		}
-		if c.reserved { // a volume that is reserved for the claim is the only choice, even out of reach
-			return nil
-		}
-	}
-	return nil
 }
 
 // provision returns 0 when the claim can be provisioned for the node after the earlier claims of this pod, and the capacity from

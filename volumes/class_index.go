@@ -30,3 +30,15 @@ func ofClass(t Table[*v1.PersistentVolume], class string) iter.Seq[*v1.Persisten
 	}
 	return allOf(t)
 }
+
+// mayName reports whether a volume of a class may have a claimRef that names the claim.
+func mayName(t Table[*v1.PersistentVolume], class, namespace, claim string) bool {
+	if t == nil {
+		return false
+	}
+	x, ok := t.(interface {
+		// MayName reports whether one of the volumes that CandidatesFor yields may have a claimRef.
+		MayName(class, namespace, claim string) bool
+	})
+	return !ok || x.MayName(class, namespace, claim)
+}

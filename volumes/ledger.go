@@ -27,6 +27,10 @@ type Ledger struct {
 	volumes map[string]*assumedObject // by volume
 	claims  map[string]*assumedObject // by claim, of those being provisioned
 	users   map[string][]types.UID
+
+	promised map[string]int    // by claim, how often an assumption gives it a volume
+	taken    map[string]uint64 // by class: grows when a volume is taken or given back
+	making   map[string]uint64 // by class: grows when a claim begins or ends to be provisioned
 }
 
 type assumption struct {
@@ -50,7 +54,7 @@ type assumedObject struct {
 func NewLedger(base Objects) *Ledger {
 	return &Ledger{
 		base: base, pods: map[types.UID]*assumption{}, volumes: map[string]*assumedObject{}, claims: map[string]*assumedObject{},
-		users: map[string][]types.UID{},
+		users: map[string][]types.UID{}, promised: map[string]int{}, taken: map[string]uint64{}, making: map[string]uint64{},
 	}
 }
 
@@ -68,6 +72,7 @@ func (l *Ledger) Clone(base Objects) *Ledger {
 	for k, uids := range l.users {
 		c.users[k] = slices.Clone(uids)
 	}
+	maps.Copy(c.promised, l.promised)
 	return c
 }
 
@@ -100,9 +105,11 @@ func (l *Ledger) Assume(pod *v1.Pod, node *v1.Node, d Decision) error {
 	l.pods[pod.UID] = &assumption{pod, d, node}
 	for _, m := range d.Bind {
 		holdOf(l.volumes, m.Volume.Name, m.Claim, node).add(pod.UID)
+		l.promise(m, 1)
 	}
 	for _, claim := range d.Provision {
 		holdOf(l.claims, claimKey(claim), claim, node).add(pod.UID)
+		l.making[class(claim)]++
 	}
 	for _, name := range claimNames(pod) {
 		k := pod.Namespace + "/" + name
@@ -120,9 +127,11 @@ func (l *Ledger) Forget(uid types.UID) bool {
 	delete(l.pods, uid)
 	for _, m := range a.decision.Bind {
 		drop(l.volumes, m.Volume.Name, uid)
+		l.promise(m, -1)
 	}
 	for _, claim := range a.decision.Provision {
 		drop(l.claims, claimKey(claim), uid)
+		l.making[class(claim)]++
 	}
 	for _, name := range claimNames(a.pod) {
 		k := a.pod.Namespace + "/" + name
@@ -131,6 +140,14 @@ func (l *Ledger) Forget(uid types.UID) bool {
 		}
 	}
 	return true
+}
+
+// promise notes that a volume is taken n more times.
+func (l *Ledger) promise(m Match, n int) {
+	l.taken[volumeClass(m.Volume)]++
+	if l.promised[claimKey(m.Claim)] += n; l.promised[claimKey(m.Claim)] == 0 {
+		delete(l.promised, claimKey(m.Claim))
+	}
 }
 
 // Decision returns the decision that Assume entered for the pod with the UID, and false when there is none.
@@ -231,6 +248,11 @@ func (v volumeView) CandidatesFor(class, namespace, claim string) iter.Seq[*v1.P
 			}
 		}
 	}
+}
+
+// MayName reports whether one of these volumes may have a claimRef.
+func (v volumeView) MayName(class, namespace, claim string) bool {
+	return v.l.promised[namespace+"/"+claim] > 0 || mayName(v.l.base.PersistentVolumes, class, namespace, claim)
 }
 
 func (v volumeView) seen(pv *v1.PersistentVolume) *v1.PersistentVolume {

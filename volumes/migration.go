@@ -16,8 +16,9 @@ import (
 // as written.
 type migrated struct {
 	kind     *inTree
-	affinity *affinity.Selector
-	failed   resources.Verdict // verdict when the driver cannot know the volume, else 0
+	required v1.NodeSelector
+	affinity *affinity.Selector // compiled of it
+	failed   resources.Verdict  // verdict when the driver cannot know the volume, else 0
 }
 
 // migrate returns nil for a volume that every node sees as written. An error says that the driver cannot know the volume.
@@ -35,7 +36,8 @@ func migrate(pv *v1.PersistentVolume) (*migrated, error) {
 	if !changed {
 		return nil, nil
 	}
-	m.affinity, _ = affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: terms})
+	m.required.NodeSelectorTerms = terms
+	m.affinity, _ = affinity.CompileSelector(&m.required)
 	return m, nil
 }
 

@@ -99,6 +99,11 @@ func (l *sliceTable[T]) CandidatesFor(class, namespace, claim string) iter.Seq[*
 	}
 }
 
+// MayName reports whether a volume of a class has a claimRef that names the claim.
+func (l *sliceTable[T]) MayName(class, namespace, claim string) bool {
+	return len(l.candidates[[3]string{class, namespace, claim}]) > 0
+}
+
 // OfClass yields the PersistentVolumes of a class in the list's order.
 func (l *sliceTable[T]) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
 	return slices.Values(l.classes[class])

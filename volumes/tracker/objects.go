@@ -49,6 +49,13 @@ func (b byClass) CandidatesFor(class, namespace, claim string) iter.Seq[*v1.Pers
 	}).CandidatesFor(class, namespace, claim)
 }
 
+// MayName reports whether one of these volumes may have a claimRef.
+func (b byClass) MayName(class, namespace, claim string) bool {
+	return b.index().(interface {
+		MayName(class, namespace, claim string) bool
+	}).MayName(class, namespace, claim)
+}
+
 func (b byClass) index() volumes.Table[*v1.PersistentVolume] {
 	b.t.follow()
 	if b.t.classes == nil {
