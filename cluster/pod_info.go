@@ -128,7 +128,7 @@ func (s *Snapshot) internSet(pod *v1.Pod) int32 {
 	}
 	s.sweep(&s.sets)
 	id := s.sets.intern(s.own, key, pod)
-	s.postings.add(s.own, pod.Namespace, pod.Labels, id)
+	s.late = append(s.late, id)
 	return id
 }
 
@@ -165,10 +165,10 @@ func (s *Snapshot) sweep(g *groups) {
 	}
 	g.sweep(s.own)
 	if g == &s.sets {
-		s.postings = postings{}
+		s.postings, s.late = postings{}, s.late[:0]
 		for id := range s.sets.n {
-			if c := s.sets.at(int32(id)); c.id != nil {
-				s.postings.add(s.own, c.id.rep.Namespace, c.id.rep.Labels, int32(id))
+			if s.sets.at(int32(id)).id != nil {
+				s.late = append(s.late, int32(id))
 			}
 		}
 	}

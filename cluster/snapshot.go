@@ -28,6 +28,7 @@ type Snapshot struct {
 	indexes map[indexKey]*valueIndex
 	images  *images
 	order   []int32
+	late    []int32 // pod sets that postings do not have yet
 }
 
 // core is the part of a snapshot that Fork copies. Afterwards neither snapshot owns what the headers point to.
@@ -57,8 +58,16 @@ type core struct {
 }
 
 // PodSets calls yield for the id of each pod set that has pods and the label key with that value, in the namespace. Key ""
-// means any labels, and namespace "" means every namespace. O(sets with that label pair).
+// means any labels, and namespace "" means every namespace. O(sets with that label pair), and the first call after pods came O(their new sets).
 func (s *Snapshot) PodSets(namespace, key, value string, yield func(id int32)) {
+	s.lazy.RLock()
+	late := len(s.late) > 0
+	s.lazy.RUnlock()
+	if late {
+		s.lazy.Lock()
+		s.listSets()
+		s.lazy.Unlock()
+	}
 	s.postings.each(namespace, key, value, func(ids []int32) {
 		for _, id := range ids {
 			if len(s.sets.at(id).nodes) > 0 {
@@ -66,6 +75,15 @@ func (s *Snapshot) PodSets(namespace, key, value string, yield func(id int32)) {
 			}
 		}
 	})
+}
+
+// listSets puts the late pod sets into the lists by label.
+func (s *Snapshot) listSets() {
+	for _, id := range s.late {
+		rep := s.sets.at(id).id.rep
+		s.postings.add(s.own, rep.Namespace, rep.Labels, id)
+	}
+	s.late = s.late[:0]
 }
 
 // PodSet returns a pod set, the running pods equal in namespace, labels and whether they are terminating. rep is a pod that is

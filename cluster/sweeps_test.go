@@ -153,7 +153,11 @@ func TestUpdatesOnTheFirstSlot(t *testing.T) {
 // A sweep of the pod sets makes the index of the pod sets again. A sweep of the term sets does not.
 func TestSweepOfTermsAlone(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{testkit.Pod("kept").Labels("app=kept").On("a").Obj()}})
-	list := s.postings.col.chunks[0]
+	lists := func() *chunk[*posting] {
+		s.listSets()
+		return s.postings.col.chunks[0]
+	}
+	list := lists()
 	wave := func(label func(k int) string, terms bool) {
 		for k := range 2 * sweepAt {
 			p := testkit.Pod("p").Labels(label(k))
@@ -166,9 +170,9 @@ func TestSweepOfTermsAlone(t *testing.T) {
 	}
 	wave(func(int) string { return "app=one" }, true)
 	require.Equal(t, sweepAt, s.terms.n, "ids of term sets were freed when so many were idle, and used again")
-	require.Same(t, list, s.postings.col.chunks[0])
+	require.Same(t, list, lists())
 	wave(func(k int) string { return fmt.Sprint("app=", k) }, false)
-	require.NotSame(t, list, s.postings.col.chunks[0])
+	require.NotSame(t, list, lists())
 	require.Equal(t, []map[int32]int32{{0: 1}}, setsOf(s, "app", "kept"))
 }
 

@@ -31,14 +31,15 @@ type classifier interface {
 
 // classesOf returns the classes for statics whose plugins are prepared.
 func (e *Engine) classesOf(t *statics) *classes {
-	reads, ok := t.reads()
-	name := string(key.Texts(nil, reads))
-	if known := e.classes[name]; ok && known != nil && known.follow(e) {
+	reads, ok := t.reads(e.buffers.reads[:0])
+	e.buffers.reads, e.buffers.key = reads, key.Texts(e.buffers.key[:0], reads)
+	if known := e.classes[string(e.buffers.key)]; ok && known != nil && known.follow(e) {
 		return known
 	}
-	c := &classes{cursor: e.present, reads: reads, of: none(nil, e.log.Len())}
+	c := &classes{cursor: e.present, reads: slices.Clone(reads), of: none(nil, e.log.Len())}
 	if ok && c.byReads(e, e.scan) {
-		c.name, e.classes[name] = name, c
+		c.name = string(e.buffers.key)
+		e.classes[c.name] = c
 		return c
 	}
 	for _, i := range e.scan {

@@ -60,7 +60,7 @@ func TestClasses(t *testing.T) {
 		require.Equal(t, c.byReads, x.classes.name != "")
 		require.Len(t, x.classes.reps, c.classes)
 		for i := range s.Len() {
-			require.Equal(t, x.raws(i), x.raw[x.classes.of[i]], "slot %d", i)
+			require.Equal(t, x.score(make([]int64, len(x.scorers)), i), x.raw[x.classes.of[i]], "slot %d", i)
 		}
 		require.Same(t, x, e.staticsOf(&v1.Pod{}))
 	})

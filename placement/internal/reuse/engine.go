@@ -41,8 +41,8 @@ type Engine struct {
 	skips      []func(*v1.Pod) bool
 	unsigned   map[string]struct{} // names of plugins with KeepByNode that gave an answer without a signature
 
-	pastPods    map[string]int      // keys of pods: how many nodes were looked at for questions about few nodes
-	pastRows    map[string]struct{} // keys of rows
+	pastPods    past // keys of pods: how many nodes were looked at for questions about few nodes
+	pastRows    past // keys of rows
 	kinds       map[string]*podKind
 	sharedKinds map[string]*podKind
 	layouts     map[string]*layout
@@ -77,6 +77,10 @@ type Engine struct {
 // buffers are memory that calls use again. Nothing in it outlives a call.
 type buffers struct {
 	key              []byte
+	reads            []string
+	plugins          []nodePlugin
+	predicates       filter.Predicates
+	scorers          []hooks.Ranking
 	groups, feasible []candidate
 	raw, add         []int64
 	ignored          []bool
@@ -94,7 +98,7 @@ type buffers struct {
 // New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of
 // KeepNothing or two filters are with KeepByNodeAndPods.
 func New(log Log, plugins []hooks.Plugin) *Engine {
-	e := &Engine{log: log, plugins: plugins, pastPods: map[string]int{}, pastRows: map[string]struct{}{}, failures: map[string]*Answer{}, unsigned: map[string]struct{}{}, span: 64}
+	e := &Engine{log: log, plugins: plugins, pastPods: past{}, pastRows: past{}, failures: map[string]*Answer{}, unsigned: map[string]struct{}{}, span: 64}
 	e.collect = e.buffers.collect
 	place := func(list *[]int, at, plugin int) {
 		for at >= len(*list) {

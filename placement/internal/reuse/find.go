@@ -1,6 +1,7 @@
 package reuse
 
 import (
+	"hash/maphash"
 	"maps"
 	"slices"
 
@@ -79,9 +80,8 @@ func (e *Engine) kindOf(pod *v1.Pod, few int) *podKind {
 
 // newKind returns a kind for a pod that has none of its own.
 func (e *Engine) newKind(pod *v1.Pod, key string, few int) *podKind {
-	looked, again := e.pastPods[key]
-	if bare := few > 0 && looked+few < e.log.Len(); bare || !again {
-		remember(e.pastPods, key, looked+few)
+	looked, again := e.pastPods.remember(e.buffers.key, few)
+	if bare := few > 0 && looked < e.log.Len(); bare || !again {
 		return e.sharedKind(pod, key, bare)
 	}
 	if len(e.kinds) >= maxKinds {
@@ -126,10 +126,9 @@ func (e *Engine) sharedKey(pod *v1.Pod, c []counted, bare bool) (key string, hea
 	b := append(e.buffers.key[:0], 0)
 	if !bare {
 		b = e.rowKeys.append(b, pod)
-		if _, heaps = e.pastRows[string(b[1:])]; heaps {
+		if _, heaps = e.pastRows.remember(b[1:], 0); heaps {
 			b[0] = 1
 		} else {
-			remember(e.pastRows, string(b[1:]), struct{}{})
 			b = b[:1]
 		}
 	}
@@ -154,10 +153,18 @@ func (e *Engine) unshare(pod *v1.Pod, key string, c []counted) *podKind {
 	return s
 }
 
-// remember puts a key into a map of limited size.
-func remember[T any](set map[string]T, key string, x T) {
-	if len(set) >= maxPast {
-		clear(set)
+// past is a memory of keys, by hash, with a number for each. Keys with one hash count as one key: then heaps are made sooner, and no answer differs.
+type past map[uint64]int
+
+var seed = maphash.MakeSeed()
+
+// remember adds n to the number of a key, and returns the sum. It reports whether the key was there.
+func (p past) remember(key []byte, n int) (sum int, again bool) {
+	h := maphash.Bytes(seed, key)
+	before, again := p[h]
+	if !again && len(p) >= maxPast {
+		clear(p)
 	}
-	set[key] = x
+	p[h] = before + n
+	return before + n, again
 }

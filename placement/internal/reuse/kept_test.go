@@ -321,13 +321,17 @@ func TestLimits(t *testing.T) {
 	}
 	require.Equal(t, maxKinds, shared)
 
-	set := map[string]struct{}{}
-	for k := range maxPast {
-		remember(set, fmt.Sprint(k), struct{}{})
+	seen := past{}
+	for k := 0; len(seen) < maxPast; k++ {
+		seen.remember([]byte(fmt.Sprint(k)), 1)
 	}
-	require.Len(t, set, maxPast)
-	remember(set, "one more", struct{}{})
-	require.Equal(t, map[string]struct{}{"one more": {}}, set)
+	n, again := seen.remember([]byte("0"), 2)
+	require.True(t, again)
+	require.Equal(t, 3, n)
+	n, again = seen.remember([]byte("one more"), 1)
+	require.False(t, again)
+	require.Equal(t, 1, n)
+	require.Len(t, seen, 1)
 }
 
 // Pods of many kinds with equal requests share one layout without heaps and one with heaps. Other requests make one more.

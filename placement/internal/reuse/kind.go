@@ -146,7 +146,8 @@ func (s *podKind) rebuild() {
 func (s *podKind) assemble() {
 	e := s.engine
 	s.changes, s.rowsAt = s.static.cursor.changes, -1
-	s.predicates, s.scorers, s.plugin, s.order = nil, nil, s.plugin[:0], s.order[:0]
+	predicates, scorers := e.buffers.predicates[:0], e.buffers.scorers[:0]
+	s.plugin, s.order = slices.Grow(s.plugin[:0], len(e.filters)), slices.Grow(s.order[:0], len(e.scores))
 	for at, k := range e.filters {
 		f := s.static.filters[at]
 		switch e.plugins[k].Keep {
@@ -162,7 +163,7 @@ func (s *podKind) assemble() {
 			}
 		}
 		if f != nil {
-			s.predicates, s.plugin = append(s.predicates, f), append(s.plugin, at)
+			predicates, s.plugin = append(predicates, f), append(s.plugin, at)
 		}
 	}
 	for at, k := range e.scores {
@@ -174,9 +175,11 @@ func (s *podKind) assemble() {
 			}
 		}
 		if x != nil {
-			s.scorers, s.order = append(s.scorers, hooks.NewRanking(x, p.Name, p.Weight)), append(s.order, at)
+			scorers, s.order = append(scorers, hooks.NewRanking(x, p.Name, p.Weight)), append(s.order, at)
 		}
 	}
+	e.buffers.predicates, e.buffers.scorers = predicates, scorers
+	s.predicates, s.scorers = slices.Clone(predicates), slices.Clone(scorers)
 	s.front, _ = slices.BinarySearch(s.plugin, s.static.front)
 }
 

@@ -65,7 +65,8 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 
 // prepare prepares the plugins. It reports false when a plugin rejects the pod before any node, names the only nodes, fails, or has no signature.
 func (t *statics) prepare(e *Engine) bool {
-	t.filters, t.scorers, t.plugins = make([]filter.Predicate, len(e.filters)), make([]hooks.Scorer, len(e.scores)), t.plugins[:0]
+	t.filters, t.scorers = make([]filter.Predicate, len(e.filters)), make([]hooks.Scorer, len(e.scores))
+	plugins := e.buffers.plugins[:0]
 	t.front = len(e.filters)
 	add := func(p *hooks.Plugin, x any, a nodePlugin) bool {
 		a.reader, _ = x.(hooks.Reader)
@@ -74,7 +75,7 @@ func (t *statics) prepare(e *Engine) bool {
 			e.unsigned[p.Name] = struct{}{}
 			return false
 		}
-		t.plugins = append(t.plugins, a)
+		plugins = append(plugins, a)
 		return true
 	}
 	for at, k := range e.filters {
@@ -100,14 +101,15 @@ func (t *statics) prepare(e *Engine) bool {
 		}
 		t.scorers[at] = s
 	}
+	e.buffers.plugins, t.plugins = plugins, slices.Clone(plugins)
 	return true
 }
 
-// reads returns what the plugins read of a node, sorted; false when a plugin does not say so.
-func (t *statics) reads() (reads []string, ok bool) {
+// reads appends to an empty list what the plugins read of a node, sorted; false when a plugin does not say so.
+func (t *statics) reads(reads []string) (list []string, ok bool) {
 	for k := range t.plugins {
 		if t.plugins[k].reader == nil {
-			return nil, false
+			return reads, false
 		}
 		reads = t.plugins[k].reader.Reads(reads)
 	}
@@ -117,14 +119,18 @@ func (t *statics) reads() (reads []string, ok bool) {
 
 // judge asks about the classes that are new. When a predicate fails the statics are not usable.
 func (t *statics) judge() {
-	for _, slot := range t.classes.reps[len(t.verdict):] {
-		if slot < 0 {
-			t.verdict, t.raw = append(t.verdict, filter.Rejection{}), append(t.raw, nil)
-			continue
+	reps, n := t.classes.reps[len(t.verdict):], len(t.scorers)
+	t.verdict, t.raw = slices.Grow(t.verdict, len(reps)), slices.Grow(t.raw, len(reps))
+	block := make([]int64, n*len(reps))
+	for _, slot := range reps {
+		var r filter.Rejection
+		raw := block[:n:n]
+		if block = block[n:]; slot >= 0 {
+			r = t.first(int(slot))
+			t.usable = t.usable && filter.Predicates(t.filters).Err(r, int(slot)) == nil
+			t.score(raw, int(slot))
 		}
-		r := t.first(int(slot))
-		t.usable = t.usable && filter.Predicates(t.filters).Err(r, int(slot)) == nil
-		t.verdict, t.raw = append(t.verdict, r), append(t.raw, t.raws(int(slot)))
+		t.verdict, t.raw = append(t.verdict, r), append(t.raw, raw)
 	}
 }
 
@@ -140,8 +146,8 @@ func (t *statics) first(i int) filter.Rejection {
 	return filter.Rejection{}
 }
 
-func (t *statics) raws(i int) []int64 {
-	raw := make([]int64, len(t.scorers))
+// score writes the raw scores of a slot, by score of the profile, over zeros.
+func (t *statics) score(raw []int64, i int) []int64 {
 	for k, s := range t.scorers {
 		if s != nil {
 			raw[k] = s.Raw(i)
