@@ -51,6 +51,16 @@ func (s *state) move(pod *v1.Pod, i int, n int32) {
 	s.apply(s.scratch, i, n)
 }
 
+// For returns the state of another pod whose options and key ([podEvaluator.AppendKey]) are equal: the counts are equal, and the terms of pods that
+// come are matched with that pod. It shares the counts of s, and serves for checks and trials. An evaluator of other code is that of s.
+func (s *state) For(e PodEvaluator) State {
+	out := *s
+	if own, ok := e.(*podEvaluator); ok {
+		out.evaluator, out.pairs, out.scratch = own, pairsOf(own.pod.Labels), nil
+	}
+	return &out
+}
+
 // OfLabels is that of [engine.Moving].
 func (s *state) OfLabels(pod *v1.Pod) engine.Move {
 	var e effect

@@ -193,3 +193,41 @@ func (h *held) nominate(o *Options, s *cluster.Snapshot, pod *v1.Pod) {
 		o.NominatedSlots = append(o.NominatedSlots, o.NominatedSlots[0], -1, s.Len())
 	}
 }
+
+// The terms of a nominated pod match some of the pods that share kept work, and not the others: each is asked about for itself. A running
+// pod with a term for all of them, far away, lets v1.37 ask the filter.
+func TestKeptNominationWithTermsOfItsOwn(t *testing.T) {
+	far := testkit.Pod("far").Labels("app=far").On("n3").RequireApart("host", "all=pods").Obj()
+	var nodes []*v1.Node
+	for k := range 4 {
+		name := fmt.Sprint("n", k)
+		nodes = append(nodes, testkit.Node(name).Label("host", name).Capacity(fmt.Sprintf("cpu=%d,pods=9", 9-k)).Obj())
+	}
+	s, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: []*v1.Pod{far}})
+	require.NoError(t, err)
+	plan, err := New(s, DefaultProfile())
+	require.NoError(t, err)
+	guard := testkit.Pod("guard").Labels("app=guard").Priority(9).RequireApart("host", "app=p").Obj()
+	o := Options{Nominated: func(i int) []*v1.Pod {
+		if s.Node(i).Name == "n0" {
+			return []*v1.Pod{guard}
+		}
+		return nil
+	}, NominatedSlots: []int{s.Slot("n0")}}
+	decide := func(app string) string {
+		pod := testkit.Pod("x").Labels("all=pods,app=" + app).Request("cpu=1").Obj()
+		slow, err := New(s, DefaultProfile())
+		require.NoError(t, err)
+		slow.engine = nil
+		d := plan.Decide(pod, o)
+		require.Equal(t, text(slow.Decide(pod, o)), text(d), app)
+		return d.Node
+	}
+	for k := range 4 {
+		require.Equal(t, "n0", decide(fmt.Sprint("app", k)))
+	}
+	for range 3 {
+		require.Equal(t, "n1", decide("p"))
+		require.Equal(t, "n0", decide("other"))
+	}
+}

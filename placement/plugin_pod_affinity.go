@@ -269,6 +269,14 @@ func (s *podState) Filter() filter.Predicate {
 	return podAffinity{s.State, s.counting.cluster, &s.culprits}
 }
 
+// For returns the required terms of another pod whose key is equal.
+func (s *podState) For(pod *v1.Pod) filter.Predicate {
+	e := must.Get(affinity.CompilePods(pod, s.counting.options)) // the same terms were compiled before
+	return podAffinity{s.State.(interface {
+		For(e affinity.PodEvaluator) affinity.State
+	}).For(e), s.counting.cluster, new(culprits)}
+}
+
 // Score returns the preferred terms.
 func (s *podState) Score() hooks.Scorer { return s.State }
 

@@ -76,6 +76,12 @@ type PerPod interface {
 	AskAll() bool
 }
 
+// Matching is a State that the terms of pods move. For returns its predicate for another pod whose key is equal: the verdicts are the same, but terms of
+// pods that come to a trial of it may match one of the two pods alone.
+type Matching interface {
+	For(pod *v1.Pod) filter.Predicate
+}
+
 // Everywhere is a Compiled whose domains do not depend on the tolerations and the node selection of the pod: AppendDomains is the same for
 // all pods with the same AppendLayoutKey.
 type Everywhere interface{ Everywhere() }

@@ -194,7 +194,7 @@ func (o *Opened) Filters(pod *v1.Pod) (own, counting filter.Predicates, ok bool)
 	if !s.heaps && !s.prepareRows(pod) {
 		return nil, nil, false
 	}
-	for k, p := range s.predicates {
+	for k, p := range s.matching(pod) {
 		if s.engine.plugins[s.engine.filters[s.plugin[k]]].Keep == hooks.KeepByAllPods {
 			counting = append(counting, p)
 			continue

@@ -74,8 +74,19 @@ func (s *podKind) asksAll() (all bool) {
 
 // predicatesOf returns a copy of the list, which changes for the next pod, with the predicates that states have for a pod.
 func (s *podKind) predicatesOf(pod *v1.Pod) filter.Predicates {
-	out := slices.Clone(s.predicates)
+	out := s.matching(pod)
 	s.eachPerPod(func(at int, x hooks.PerPod) { out[at] = x.Of(pod) })
+	return out
+}
+
+// matching returns a copy of the list in which the terms of pods that come match this pod, and not the one that the kind was made for.
+func (s *podKind) matching(pod *v1.Pod) filter.Predicates {
+	out := slices.Clone(s.predicates)
+	for at, place := range s.plugin {
+		if x, ok := s.stateOf(s.engine.filters[place]).(hooks.Matching); ok && s.podKey != s.madeFor {
+			out[at] = x.For(pod)
+		}
+	}
 	return out
 }
 
