@@ -121,8 +121,11 @@ func (s *fitState) Amounts() int { return len(s.columns) }
 
 // Missing writes into amounts how much of each request's resource has to become free on slot i so that the
 // pod fits, and returns how many pods have to leave. Negative numbers are room to spare. It returns false if the numbers are too large to be
-// added.
+// added, or if the list has another length.
 func (s *fitState) Missing(i int, amounts []int64) (pods int64, columns []int, ok bool) {
+	if len(amounts) != len(s.columns) {
+		return 0, nil, false
+	}
 	a, u := s.rows.Allocatable(i), s.rows.Requested(i)
 	pods = u.At(resources.Pods) + 1 - a.At(resources.Pods)
 	ok = small(u.At(resources.Pods)) && small(a.At(resources.Pods))
