@@ -42,14 +42,18 @@ func (m *memo) terms(id int32, rep *v1.Pod) *terms {
 }
 
 // AppendKey appends everything that the counts of a [State] depend on, except the nodes and the running pods (rule A13.5):
-// the namespace and the terms of the pod, whether the pod matches its own required affinity terms, and which terms of
+// the terms of the pod, its namespace where a term has no other, whether the pod matches its own required affinity terms, and which terms of
 // running pods match the pod. Pods whose options and keys are equal have the same State. AppendKey also appends to matched
 // the term sets that have such a term, in ascending order. On a cluster without term sets the key does not contain the
 // terms of running pods. A nil memo keeps nothing. O(terms of the pod and of all term sets).
 func (e *podEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, kept *engine.Memo) ([]byte, []int32) {
 	m := memoOf(kept)
 	labels, known := labelsOf(e.pod.Namespace, cluster)
-	dst = key.PodTerms(key.Text(dst, e.pod.Namespace), e.pod)
+	own := ""
+	if e.namesNone() {
+		own = e.pod.Namespace
+	}
+	dst = key.PodTerms(key.Text(dst, own), e.pod)
 	dst = key.Flag(dst, e.matchesItself(labels, known))
 	sets, ok := cluster.(view.TermSets)
 	if !ok {
@@ -64,11 +68,11 @@ func (e *podEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, k
 		if len(nodes) == 0 {
 			continue
 		}
-		own := m.terms(id, rep)
-		if own.excludes(pairs) {
+		there := m.terms(id, rep)
+		if there.excludes(pairs) {
 			continue
 		}
-		m.which = own.appendWhich(m.which[:0], e.pod, labels)
+		m.which = there.appendWhich(m.which[:0], e.pod, labels)
 		some := false
 		for at, w := range m.which {
 			if w != 0 {
@@ -81,6 +85,18 @@ func (e *podEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, k
 		}
 	}
 	return key.Len(dst, 0), matched
+}
+
+// namesNone reports whether a term of the pod names no namespaces, so that it is about the pod's own.
+func (e *podEvaluator) namesNone() bool {
+	for _, list := range [...][]term{e.affinity, e.anti, e.preferred, e.preferredAnti} {
+		for k := range list {
+			if list[k].own {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // matchesItself reports whether the pod matches all of its own required affinity terms; then the pod may be the first of

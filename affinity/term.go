@@ -17,6 +17,7 @@ type term struct {
 	weight     int64  // 0 for required terms
 	selector   labels.Selector
 	names      []string        // names of the namespaces in scope, sorted: the listed namespaces; the owner's namespace when the term has neither namespaces nor a namespaceSelector
+	own        bool            // they are the owner's
 	nsSelector labels.Selector // nil: the term has none
 }
 
@@ -33,7 +34,7 @@ func newTerm(owner *v1.Pod, t *v1.PodAffinityTerm) (term, error) {
 	}
 	c.names = slices.Clone(t.Namespaces)
 	if len(c.names) == 0 && c.nsSelector == nil {
-		c.names = []string{owner.Namespace}
+		c.names, c.own = []string{owner.Namespace}, true
 	}
 	slices.Sort(c.names)
 	c.names = slices.Compact(c.names)
