@@ -1,6 +1,8 @@
 package affinity
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/engine"
@@ -85,6 +87,21 @@ func (e *podEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, k
 		}
 	}
 	return key.Len(dst, 0), matched
+}
+
+// Meets reports whether a term of a term set matches the pod. No term of an id that is not in use does.
+func (e *podEvaluator) Meets(id int32, cluster Cluster, kept *engine.Memo) bool {
+	sets, ok := cluster.(view.TermSets)
+	if !ok || id < 0 || int(id) >= sets.TermSets() {
+		return false
+	}
+	rep, _, _ := sets.TermSet(id)
+	if rep == nil {
+		return false
+	}
+	labels, _ := labelsOf(e.pod.Namespace, cluster)
+	which := memoOf(kept).terms(id, rep).appendWhich(nil, e.pod, labels)
+	return slices.ContainsFunc(which, func(word uint64) bool { return word != 0 })
 }
 
 // namesNone reports whether a term of the pod names no namespaces, so that it is about the pod's own.

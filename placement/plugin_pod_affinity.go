@@ -77,6 +77,8 @@ type termCounter interface {
 	// AppendKey appends everything that the counts depend on, except the nodes and the running pods, and to matched the term sets that
 	// have a term that matches the pod.
 	AppendKey(dst []byte, matched []int32, c affinity.Cluster, m *engine.Memo) ([]byte, []int32)
+	// Meets reports whether a term of a term set matches the pod.
+	Meets(terms int32, c affinity.Cluster, m *engine.Memo) bool
 }
 
 // countTerms counts the running pods of a cluster.
@@ -246,6 +248,11 @@ func (e *podCompiled) AppendKey(dst []byte) []byte {
 func (e *podCompiled) Matched(id int32) bool {
 	_, found := slices.BinarySearch(e.matched, id)
 	return found
+}
+
+// Meets reports whether a term of a term set matches the pod now.
+func (e *podCompiled) Meets(id int32) bool {
+	return e.evaluator.(termCounter).Meets(id, e.counting.cluster, &e.counting.memo)
 }
 
 // Count counts the running pods.

@@ -82,6 +82,9 @@ type Matching interface {
 	For(pod *v1.Pod) filter.Predicate
 }
 
+// Meeting is a Compiled that terms of running pods may match. Meets reports whether a term of a term set matches the pod now.
+type Meeting interface{ Meets(terms int32) bool }
+
 // Everywhere is a Compiled whose domains do not depend on the tolerations and the node selection of the pod: AppendDomains is the same for
 // all pods with the same AppendLayoutKey.
 type Everywhere interface{ Everywhere() }

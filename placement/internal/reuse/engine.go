@@ -41,10 +41,10 @@ type Engine struct {
 	skips      []func(*v1.Pod) bool
 	unsigned   map[string]struct{} // names of plugins with KeepByNode that gave an answer without a signature
 
-	pastPods    past // keys of pods: how many nodes were looked at for questions about few nodes
-	pastRows    past // keys of rows
-	kinds       map[string]*podKind
-	sharedKinds map[string]*podKind
+	pastPods    past                // keys of pods: how many nodes were looked at for questions about few nodes
+	pastRows    past                // keys of rows
+	kinds       map[string]member   // by key of pods: those that came twice
+	sharedKinds map[string]*podKind // by shared key
 	layouts     map[string]*layout
 	failures    map[string]*Answer // without a node, by key of pods
 	rows        map[string]*rows

@@ -24,7 +24,7 @@ func (s *podKind) fail(answer *Answer) {
 	again := *answer
 	again.VerdictKey = key
 	failures[key.Pods] = &again
-	if !s.shared {
+	if _, again := s.engine.kinds[key.Pods]; again {
 		answer.VerdictKey = key
 	}
 }

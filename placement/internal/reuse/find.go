@@ -68,66 +68,71 @@ func (e *Engine) serves(pod *v1.Pod, order []int) bool {
 // without heaps may ask for different requests. A question about few nodes (0: it is about all) has a kind without heaps, until as many nodes were looked
 // at for such questions as heaps are made of.
 func (e *Engine) kindOf(pod *v1.Pod, few int) *podKind {
-	s, ok := e.kinds[string(e.buffers.key)]
+	m, ok := e.kinds[string(e.buffers.key)]
 	if !ok {
-		s = e.newKind(pod, string(e.buffers.key), few)
+		m = e.newKind(pod, string(e.buffers.key), few)
 	}
-	if s == nil || !s.follow(pod) {
+	s := m.podKind
+	if s == nil {
 		return nil
+	}
+	s.podKey = m.key
+	if !s.follow(pod) {
+		return nil
+	}
+	if s.parted {
+		s.parted = false
+		e.buffers.key = append(e.buffers.key[:0], m.key...)
+		return e.kindOf(pod, few)
 	}
 	return s
 }
 
-// newKind returns a kind for a pod that has none of its own.
-func (e *Engine) newKind(pod *v1.Pod, key string, few int) *podKind {
+// newKind returns a kind for a pod that has none yet. A pod that comes again keeps a kind with heaps.
+func (e *Engine) newKind(pod *v1.Pod, key string, few int) member {
 	looked, again := e.pastPods.remember(e.buffers.key, few)
-	if bare := few > 0 && looked < e.log.Len(); bare || !again {
-		return e.sharedKind(pod, key, bare)
-	}
-	if len(e.kinds) >= maxKinds {
+	bare := few > 0 && looked < e.log.Len()
+	if again && !bare && len(e.kinds) >= maxKinds {
 		e.forget()
 	}
 	c := e.compile(pod)
-	s := e.unshare(pod, key, c)
-	if s == nil {
-		s = &podKind{engine: e, pod: pod, madeFor: key, podKey: key, heaps: true}
-		s.build(c)
+	if c == nil {
+		return member{}
 	}
-	e.kinds[key] = s
-	return s
+	m := member{e.sharedKind(pod, key, c, bare, again), key}
+	if again && !bare {
+		m.join(key, c)
+		e.kinds[key] = m
+	}
+	return m
 }
 
-// sharedKind returns the kind that is shared by all pods with the same effect on the states and the same statics; nil when there is
-// none. From the second pod with the same requests on, those pods have a kind with heaps, but for a bare one.
-func (e *Engine) sharedKind(pod *v1.Pod, key string, bare bool) *podKind {
-	c := e.compile(pod)
-	if c == nil {
-		return nil
-	}
-	shared, heaps := e.sharedKey(pod, c, bare)
+// sharedKind returns the kind of all pods with the same effect on the states and the same statics. A pod that comes again and, from the second pod with
+// the same requests on, those pods have a kind with heaps, but for a bare one.
+func (e *Engine) sharedKind(pod *v1.Pod, key string, c []counted, bare, again bool) *podKind {
+	shared, heaps := e.sharedKey(pod, c, bare, again)
 	s, ok := e.sharedKinds[shared]
 	if !ok {
 		if len(e.sharedKinds) >= maxKinds {
-			clear(e.sharedKinds) // kinds of their own keep what they use
+			clear(e.sharedKinds) // members keep what they use
 			clear(e.statics)
 			maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.own })
 		}
-		s = &podKind{engine: e, pod: pod, madeFor: key, heaps: heaps, shared: true}
+		s = &podKind{engine: e, pod: pod, madeFor: key, sharing: sharing{sharedKey: shared}, heaps: heaps}
 		s.build(c)
+		s.learnTerms()
 		e.sharedKinds[shared] = s
 	}
-	s.served++
-	s.podKey = key
 	return s
 }
 
 // sharedKey returns the key of a shared kind, and whether the kind has heaps: a bare one has none.
-func (e *Engine) sharedKey(pod *v1.Pod, c []counted, bare bool) (key string, heaps bool) {
+func (e *Engine) sharedKey(pod *v1.Pod, c []counted, bare, again bool) (key string, heaps bool) {
 	b := append(e.buffers.key[:0], 0)
 	if !bare {
 		b = e.rowKeys.append(b, pod)
-		if _, heaps = e.pastRows.remember(b[1:], 0); heaps {
-			b[0] = 1
+		if _, heaps = e.pastRows.remember(b[1:], 0); heaps || again {
+			b[0], heaps = 1, true
 		} else {
 			b = b[:1]
 		}
@@ -136,21 +141,6 @@ func (e *Engine) sharedKey(pod *v1.Pod, c []counted, bare bool) (key string, hea
 	b = appendStateKeys(b, c)
 	e.buffers.key = b
 	return string(b), heaps
-}
-
-// unshare returns the shared kind that was made for this pod and has served no other pod: it becomes the pod's own kind. nil: there is none.
-func (e *Engine) unshare(pod *v1.Pod, key string, c []counted) *podKind {
-	if c == nil {
-		return nil
-	}
-	shared, _ := e.sharedKey(pod, c, false)
-	s := e.sharedKinds[shared]
-	if s == nil || !s.heaps || s.madeFor != key || s.served > 1 {
-		return nil
-	}
-	delete(e.sharedKinds, shared) // safe: the kind is new and has not learnt any effects
-	s.shared = false
-	return s
 }
 
 // past is a memory of keys, by hash, with a number for each. Keys with one hash count as one key: then heaps are made sooner, and no answer differs.

@@ -129,18 +129,26 @@ func (x *effects) none(e *cluster.Event) bool {
 }
 
 // of returns what the pods of a pod set, or the terms of the pods of a term set, do to the states; nil: nothing. list is that of the sets or of the
-// terms. A shared kind ignores a new term set that matches a pod: such a pod has another key and does not use the kind.
-func (x *effects) of(s *podKind, list *[]int32, id int32) (counters []hooks.Counter) {
+// terms.
+func (x *effects) of(s *podKind, list *[]int32, id int32) []hooks.Counter {
 	for int(id) >= len(*list) {
 		*list = append(*list, 0)
 	}
-	known := &(*list)[id]
-	switch {
-	case *known > 0:
-		return x.counters[*known-1]
-	case *known < 0:
+	switch known := (*list)[id]; {
+	case known > 0:
+		return x.counters[known-1]
+	case known < 0:
 		return nil
 	}
+	counters := x.learn(s, list, id)
+	if list == &x.terms && s.heaps {
+		s.part(id, counters != nil)
+	}
+	return counters
+}
+
+// learn asks the states. A kind without heaps ignores a new term set that matches a pod: such a pod has another key and does not use the kind.
+func (x *effects) learn(s *podKind, list *[]int32, id int32) (counters []hooks.Counter) {
 	read, terms := s.engine.log.PodSet, list == &x.terms
 	if terms {
 		read = s.engine.log.TermSet
@@ -151,16 +159,16 @@ func (x *effects) of(s *podKind, list *[]int32, id int32) (counters []hooks.Coun
 		switch c := &s.counted[k]; {
 		case !terms:
 			count = c.state.OfSet(rep)
-		case !s.shared || c.compiled.Matched(id):
+		case s.heaps || c.compiled.Matched(id):
 			count = c.state.OfTerms(id, rep)
 		}
 		if count != nil {
 			counters = append(counters, count)
 		}
 	}
-	if *known = -1; counters != nil {
+	if (*list)[id] = -1; counters != nil {
 		x.counters = append(x.counters, counters)
-		*known = int32(len(x.counters))
+		(*list)[id] = int32(len(x.counters))
 	}
 	return counters
 }

@@ -33,7 +33,7 @@ func (e *Engine) forgetStates() {
 	e.stateChanges++
 	e.forgotAt = e.stateChanges
 	clear(e.failures)
-	e.kinds, e.sharedKinds = map[string]*podKind{}, map[string]*podKind{}
+	e.kinds, e.sharedKinds = map[string]member{}, map[string]*podKind{}
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.shifts })
 	e.reads = map[string]struct{}{}
 	before := e.counting
@@ -53,17 +53,18 @@ func (e *Engine) forgetStates() {
 
 // drop forgets what depends on the states of one plugin.
 func (e *Engine) drop(plugin int) {
-	outdated := func(_ string, s *podKind) bool { return s.stateOf(plugin) != nil }
-	maps.DeleteFunc(e.kinds, outdated)
-	maps.DeleteFunc(e.sharedKinds, outdated)
+	e.dropKinds(func(s *podKind) bool { return s.stateOf(plugin) != nil })
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return slices.Contains(l.plugins, plugin) })
+}
+
+func (e *Engine) dropKinds(outdated func(s *podKind) bool) {
+	maps.DeleteFunc(e.kinds, func(_ string, m member) bool { return outdated(m.podKind) })
+	maps.DeleteFunc(e.sharedKinds, func(_ string, s *podKind) bool { return outdated(s) })
 }
 
 // dropStorage drops what depends on storage objects, and the kinds that could not be made.
 func (e *Engine) dropStorage() {
-	outdated := func(_ string, s *podKind) bool { return s.static == nil || s.static.storage }
-	maps.DeleteFunc(e.kinds, outdated)
-	maps.DeleteFunc(e.sharedKinds, outdated)
+	e.dropKinds(func(s *podKind) bool { return s.static == nil || s.static.storage })
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.storage })
 	maps.DeleteFunc(e.statics, func(_ string, t *statics) bool { return t.storage })
 }

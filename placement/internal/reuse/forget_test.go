@@ -178,7 +178,8 @@ func TestEffects(t *testing.T) {
 		decide(simplePod("a", "1"))
 	}
 	var sh *podKind
-	for _, sh = range e.kinds {
+	for _, m := range e.kinds {
+		sh = m.podKind
 	}
 	at := s.Version()
 	require.NoError(t, s.Set(testkit.Pod("other").Labels("app=b").On("n1").Obj()))

@@ -17,10 +17,9 @@ type podKind struct {
 	madeFor string // the key of the pod that the kind was made for
 	podKey  string // that of the pod that is asked about
 	heaps   bool   // the layout has heaps over kept rows
-	shared  bool   // with pods of other keys
-	served  int    // how many pods a shared kind has served
 	usable  bool
-	cursor  cursor
+	sharing
+	cursor cursor
 
 	static  *statics
 	rows    *rows      // nil: the kind has no heaps
@@ -102,8 +101,7 @@ func (s *podKind) verdict(g *group) filter.Rejection {
 // build makes everything from the start.
 func (s *podKind) build(c []counted) {
 	e := s.engine
-	*s = podKind{engine: e, pod: s.pod, madeFor: s.madeFor, podKey: s.podKey, heaps: s.heaps, shared: s.shared, served: s.served,
-		cursor: e.present}
+	*s = podKind{engine: e, pod: s.pod, madeFor: s.madeFor, podKey: s.podKey, sharing: s.sharing, heaps: s.heaps, cursor: e.present}
 	if c == nil {
 		return
 	}
@@ -136,7 +134,9 @@ func (s *podKind) build(c []counted) {
 // rebuild is build for a kind whose states are out of date.
 func (s *podKind) rebuild() {
 	c := s.engine.compile(s.pod)
-	if s.shared {
+	if s.heaps {
+		s.leaveOthers()
+	} else {
 		s.engine.buffers.key = appendStateKeys(s.engine.buffers.key[:0], c) // for its side effect: it notes which term sets match
 	}
 	s.build(c)

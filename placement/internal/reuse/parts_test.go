@@ -88,9 +88,9 @@ func TestMoveToTheSameGroup(t *testing.T) {
 // Pods whose requests were asked about before share the answers about rows only with pods of the same requests.
 func TestPartKeys(t *testing.T) {
 	e := New(nobody{}, nil)
-	first, heaps := e.sharedKey(nil, []counted{}, false)
+	first, heaps := e.sharedKey(nil, []counted{}, false, false)
 	require.False(t, heaps)
-	second, heaps := e.sharedKey(nil, []counted{}, false)
+	second, heaps := e.sharedKey(nil, []counted{}, false, false)
 	require.True(t, heaps)
 	require.NotEqual(t, first, second)
 }

@@ -49,11 +49,16 @@ func (e *Engine) valid() error {
 			c.layout(l)
 		}
 	}
-	for _, list := range []map[string]*podKind{e.kinds, e.sharedKinds} {
-		for _, s := range list {
-			if s.usable && s.cursor == c.now && s.layout.cursor == c.now && len(s.recounted) == 0 {
-				c.podKind(s)
-			}
+	kinds := map[*podKind]struct{}{}
+	for _, s := range e.sharedKinds {
+		kinds[s] = struct{}{}
+	}
+	for _, m := range e.kinds {
+		kinds[m.podKind] = struct{}{}
+	}
+	for s := range kinds {
+		if s.usable && s.cursor == c.now && s.layout.cursor == c.now && len(s.recounted) == 0 {
+			c.podKind(s)
 		}
 	}
 	return c.err
@@ -229,7 +234,7 @@ func (c *checker) states(s *podKind) {
 	for k := range s.counted {
 		x := &s.counted[k]
 		c.want(x.keys == x.state.Keys(), "I10", "state %d has more keys", k)
-		if s.shared && c.unmatched(x) {
+		if !s.heaps && c.unmatched(x) {
 			continue
 		}
 		again := x.compiled.Count()
