@@ -11,7 +11,7 @@
 //	rows      answers that pods of the same node change too     by the keys with KeepByNodeAndPods
 //	states    counts of running pods                            by what Compiled.AppendKey appends
 //	layout    the nodes in groups of equal signature            by statics, rows and layout keys of the states
-//	kind      all of these together                             by pod
+//	kind      all of these together                             by pod; with heaps, pods alike in all of these share one (sharing)
 //	failures  answers without a node                            by pod, until the next event
 //
 // The first pod with some requests uses statics and states, and searches the rows of the nodes in boxes (tree), or scans the rows
