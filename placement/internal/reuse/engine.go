@@ -9,7 +9,6 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/view"
-	"github.com/podberth/podberth/placement/internal/boxes"
 	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/resources"
 )
@@ -74,31 +73,10 @@ type Engine struct {
 	buffers buffers
 }
 
-// buffers are memory that calls use again. Nothing in it outlives a call.
-type buffers struct {
-	key              []byte
-	reads            []string
-	plugins          []nodePlugin
-	predicates       filter.Predicates
-	scorers          []hooks.Ranking
-	groups, feasible []candidate
-	raw, add         []int64
-	ignored          []bool
-	slots, counts    []int32
-	foundNodes       []foundNode
-	tied             []uint64
-	places           []int32
-	found            boxes.Search
-	events           []cluster.Event // from one version to another: in one block of the log, or copied to blocks
-	blocks           []cluster.Event
-	from, to         uint64 // these versions
-	known            bool   // the log reaches back that far
-}
-
 // New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of
 // KeepNothing or two filters are with KeepByNodeAndPods.
 func New(log Log, plugins []hooks.Plugin) *Engine {
-	e := &Engine{log: log, plugins: plugins, pastPods: past{}, pastRows: past{}, failures: map[string]*Answer{}, unsigned: map[string]struct{}{}, span: 64}
+	e := &Engine{log: log, plugins: plugins, pastPods: past{}, pastRows: past{}, kinds: map[string]member{}, sharedKinds: map[string]*podKind{}, failures: map[string]*Answer{}, unsigned: map[string]struct{}{}, span: 64}
 	e.collect = e.buffers.collect
 	place := func(list *[]int, at, plugin int) {
 		for at >= len(*list) {

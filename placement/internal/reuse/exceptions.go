@@ -19,9 +19,11 @@ func (x *exceptions) build(s *podKind) {
 	if !slices.ContainsFunc(s.counted, func(c counted) bool { return c.state.Single() }) {
 		return
 	}
-	n := len(s.layout.of)
+	n, b := len(s.layout.of), &s.engine.buffers
+	if k := len(b.spare); k > 0 && x.of == nil {
+		x.of, x.at, b.spare = b.spare[k-1][0], b.spare[k-1][1], b.spare[:k-1]
+	}
 	x.of, x.at = none(x.of, n), none(x.at, n)
-	b := &s.engine.buffers
 	b.slots = b.slots[:0]
 	for k := range s.counted {
 		b.slots = s.counted[k].state.AppendCounted(b.slots)
@@ -31,6 +33,13 @@ func (x *exceptions) build(s *podKind) {
 	}
 	s.shifted = make([]uint64, len(s.counted))
 	s.shift(s.shifted, nil)
+}
+
+// release gives the lists by slot to kinds that are made later. The kind is not used any more.
+func (x *exceptions) release(b *buffers) {
+	if x.of != nil && len(b.spare) < maxSpare {
+		b.spare, x.of, x.at = append(b.spare, [2][]int32{x.of, x.at}), nil, nil
+	}
 }
 
 // regroup puts a slot into the group of its signature, or out of the exceptions.

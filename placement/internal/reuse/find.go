@@ -17,6 +17,7 @@ const (
 	maxKinds   = 1 << 11
 	maxChanges = 1 << 16
 	maxKept    = 1 << 23 // slots in layouts and rows that outlast a change of nodes
+	maxSpare   = 1 << 5
 )
 
 // keys are the AppendKey functions of some plugins. Every key is framed: a plugin may append any bytes.

@@ -33,7 +33,10 @@ func (e *Engine) forgetStates() {
 	e.stateChanges++
 	e.forgotAt = e.stateChanges
 	clear(e.failures)
-	e.kinds, e.sharedKinds = map[string]member{}, map[string]*podKind{}
+	e.dropKinds(func(s *podKind) bool {
+		s.exceptions.release(&e.buffers)
+		return true
+	})
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.shifts })
 	e.reads = map[string]struct{}{}
 	before := e.counting
