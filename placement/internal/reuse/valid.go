@@ -3,6 +3,7 @@ package reuse
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/podberth/podberth/placement/internal/heap"
@@ -49,14 +50,13 @@ func (e *Engine) valid() error {
 			c.layout(l)
 		}
 	}
-	kinds := map[*podKind]struct{}{}
-	for _, s := range e.sharedKinds {
-		kinds[s] = struct{}{}
-	}
+	kinds := slices.Collect(maps.Values(e.sharedKinds))
 	for _, m := range e.kinds {
-		kinds[m.podKind] = struct{}{}
+		if e.sharedKinds[m.sharedKey] != m.podKind {
+			kinds = append(kinds, m.podKind)
+		}
 	}
-	for s := range kinds {
+	for _, s := range kinds {
 		if s.usable && s.cursor == c.now && s.layout.cursor == c.now && len(s.recounted) == 0 {
 			c.podKind(s)
 		}
