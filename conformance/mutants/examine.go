@@ -74,7 +74,7 @@ func (s settings) examine(root, folder string) (report, error) {
 		}
 	}
 	list = slices.DeleteFunc(list, func(m *mutation) bool { return !matches(s.functions, m.function) || !s.tries(m.operator) })
-	if !s.equivalent {
+	if !s.equivalent && !s.rows { // the tests of a row reach few functions, of which a sample may have nothing
 		list = sample(list, s.sample, s.seed, folder)
 	}
 	if list, err = u.compilable(list); err != nil || len(list) == 0 {
@@ -100,6 +100,8 @@ func (s settings) examine(root, folder string) (report, error) {
 	}
 	if s.rows && s.from != nil {
 		tested = s.from
+	} else if s.rows && s.most > 0 { // rows that tests of another package have may be about that package
+		tested = slices.DeleteFunc(tested, func(with string) bool { return !within(with, folder) })
 	}
 	for _, with := range tested {
 		b, err := u.build(filepath.Join(dir, strings.ReplaceAll(with, "/", "-")), list, with)

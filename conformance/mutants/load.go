@@ -10,8 +10,10 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -84,29 +86,46 @@ func load(root, folder string) (*unit, error) {
 	return u, err
 }
 
-// errorsOf checks changed texts of the files and returns the lines of errors by file.
-func (u *unit) errorsOf(texts map[string][]byte) ([]token.Position, error) {
+// errorsOf checks changed texts of the files and returns the functions that have errors, by file and name, with the first error of each. An
+// error outside of functions has an empty name.
+func (u *unit) errorsOf(texts map[string][]byte) (map[[2]string]error, error) {
 	fset := token.NewFileSet()
-	var trees []*ast.File
+	trees := map[string]*ast.File{}
 	for path, text := range texts {
 		tree, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, fmt.Errorf("a mutation that is no Go: %w", err)
 		}
-		trees = append(trees, tree)
+		trees[path] = tree
 	}
-	var out []token.Position
+	out := map[[2]string]error{}
 	config := types.Config{Importer: u.imports, Error: func(err error) {
 		var e types.Error
 		if errors.As(err, &e) && !e.Soft {
-			out = append(out, fset.Position(e.Pos))
+			path := fset.Position(e.Pos).Filename
+			if k := [2]string{path, functionAt(trees[path], e.Pos)}; out[k] == nil {
+				out[k] = err
+			}
 		}
 	}}
-	_, err := config.Check(u.folder, fset, trees, nil)
+	_, err := config.Check(u.folder, fset, slices.Collect(maps.Values(trees)), nil)
 	if err != nil && len(out) == 0 {
-		out = append(out, token.Position{Filename: "", Line: 0})
+		out[[2]string{}] = err
 	}
 	return out, nil
+}
+
+// functionAt names the function around a place, "" for none.
+func functionAt(tree *ast.File, at token.Pos) string {
+	if tree == nil {
+		return ""
+	}
+	for _, d := range tree.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Pos() <= at && at <= fn.End() {
+			return nameOf(fn)
+		}
+	}
+	return ""
 }
 
 func (f *source) at(fset *token.FileSet, n ast.Node) (from, to int) {

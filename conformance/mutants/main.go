@@ -8,11 +8,11 @@
 //	go run ./mutants -packages filter -sample 0 -operators 'sibling|share|component|early|arm'   // mistakes that people make
 //	go run ./mutants -packages scheduler -sample 0 -operators lock   // mutexes that are not locked, with the race detector
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent/filter.txt
-//	go run ./mutants -packages filter -sample 0 -rows      // a mutation that the test of each row of docs/fidelity notices
-//	go run ./mutants -packages filter -sample 0 -rows -from tools/place,conformance/live   // the same for rows with tests of other packages
-//	go run ./mutants -packages diagnose -sample 0 -rows -ids 'G1[.].*'            // of these rows
+//	go run ./mutants -packages filter -rows                // a mutation that the test of each row of docs/fidelity notices
+//	go run ./mutants -packages filter -rows -from tools/place,conformance/live   // the same for rows with tests of other packages
+//	go run ./mutants -packages diagnose -rows -ids 'G1[.].*'   // of these rows
 //	go run ./mutants -byhand .                             // the rows that have a mistake made by hand, in byhand.txt
-//	go run ./mutants -packages library -sample 300 -rows -most 16   // 16 rows of the packages with which the seed begins
+//	go run ./mutants -packages library -rows -most 16   // 16 rows of the packages with which the seed begins
 //
 // The packages are folders of the repository; "library" and "programs" name all of a kind, "all" both. Only the package's own
 // tests run, for devices also those of devices/cel, and of those only the tests that reach the function. A sample has the same number of mutations of each operator
@@ -55,7 +55,7 @@ type settings struct {
 func main() {
 	var s settings
 	packages := flag.String("packages", "library", "folders, separated by commas, or library, programs, all")
-	flag.IntVar(&s.sample, "sample", 60, "mutations of each package; 0: all")
+	flag.IntVar(&s.sample, "sample", 60, "mutations of each package; 0: all; -rows takes all")
 	flag.Int64Var(&s.seed, "seed", 0, "seed of the sample; 0: the hash of the commit")
 	flag.Float64Var(&s.least, "least", 0, "fail when the tests of a package notice less than this percentage")
 	flag.DurationVar(&s.budget, "budget", 0, "begin no further package after this time, with -equivalent no further fuzz target of a package; 0: no limit")
@@ -203,12 +203,15 @@ func expand(root, packages string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if folder != "." && !slices.ContainsFunc(helps, func(h string) bool { return folder == h || strings.HasPrefix(folder, h+"/") }) {
+		if folder != "." && !slices.ContainsFunc(helps, func(h string) bool { return within(folder, h) }) {
 			folders = append(folders, folder)
 		}
 	}
 	return folders, nil
 }
+
+// within reports whether a folder is another one or below it.
+func within(folder, of string) bool { return folder == of || strings.HasPrefix(folder, of+"/") }
 
 // helps has the folders of demos and of packages that help tests. Their statements are no part of the library.
 var helps = []string{"examples", "scheduler/live/internal/apitest", "internal/testkit", "tools/internal/schema"}

@@ -347,6 +347,95 @@ func TestDrawnRows(t *testing.T) {
 	require.ElementsMatch(t, tests, drawn(slices.Clone(tests), 9, rand.New(rand.NewSource(1))))
 }
 
+// The functions that few tests reach come first, and no function has a second turn before each has had its first.
+func TestInTurn(t *testing.T) {
+	f := &source{path: "a/a.go"}
+	var list []*mutation
+	for _, function := range []string{"All", "Rare", "All", "Rare", "Half", "Elsewhere", "All"} {
+		list = append(list, &mutation{file: f, function: function})
+	}
+	ids := functions(list)
+	id := func(name string) int { return ids[[2]string{f.path, name}] }
+	orders := map[*mutation]bool{}
+	for seed := range int64(20) {
+		c := rowCheck{rng: rand.New(rand.NewSource(seed)), list: list, ids: ids}
+		got := c.inTurn(map[int]bool{id("All"): true, id("Rare"): true, id("Half"): true}, map[int]int{id("All"): 3, id("Half"): 2, id("Rare"): 1})
+		var names []string
+		for _, m := range got {
+			names = append(names, m.function)
+		}
+		require.Equal(t, []string{"Rare", "Half", "All", "Rare", "All", "All"}, names)
+		orders[got[0]] = true
+	}
+	require.Len(t, orders, 2, "the seed draws which mutation of a function is first")
+}
+
+// A mutation that does not compile is left out, also where others make the text longer.
+func TestCompilable(t *testing.T) {
+	root := module(t)
+	long := `package a
+
+func Long(a, b bool) bool {
+	return a ||
+		b ||
+		!a
+}
+
+func Bare() (ok bool) {
+	ok = true
+	return
+}
+`
+	require.NoError(t, os.WriteFile(filepath.Join(root, "a/long.go"), []byte(long), 0o644))
+	u, err := load(root, "a")
+	require.NoError(t, err)
+	all := u.find()
+	list, err := u.compilable(all)
+	require.NoError(t, err)
+	for _, m := range all {
+		alone, err := u.compilable([]*mutation{m})
+		require.NoError(t, err)
+		require.Equal(t, len(alone) == 1, slices.Contains(list, m), m)
+		if m.function == "Bare" && m.old == "return" {
+			require.Empty(t, alone)
+		}
+	}
+}
+
+// A row whose test cannot notice a mistake is an error in a sample of rows, whatever runs before the test; others are not.
+func TestCheckRows(t *testing.T) {
+	root := module(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "docs/fidelity"), 0o755))
+	files := map[string]string{
+		"a/start.go": "package a\n\nvar started = [2]int{}[One()]\n\nfunc One() int {\n\ta := 1\n\treturn a\n}\n",
+		"a/rows_test.go": `package a
+
+import "testing"
+
+func TestBlind(*testing.T) {
+	Term(true, false)
+	Boundary(1, 2)
+	Negation(true)
+	Constant()
+	Swap(1, 2)
+}
+
+func TestNothing(*testing.T) {}
+`,
+		"docs/fidelity/a.md": "| X1.1 | sees | a.TestBoundary |\n| X1.2 | blind | a.TestBlind |\n| X1.3 | nothing | a.TestNothing |\n",
+	}
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
+	}
+	for seed := range int64(2) {
+		r, err := settings{seed: seed, sample: 1, rows: true, most: 3}.examine(root, "a")
+		require.Equal(t, 3, r.rows)
+		require.ErrorContains(t, err, "row X1.2: its tests notice none of ")
+		require.NotContains(t, err.Error(), "X1.1")
+		require.NotContains(t, err.Error(), "X1.3")
+	}
+}
+
 // Every mistake made by hand is about a row with tests, and quotes text that stands once in its file.
 func TestByHand(t *testing.T) {
 	list, err := rowMistakes(byHand)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"slices"
 	"strings"
 )
@@ -150,50 +149,47 @@ func render(text []byte, from, to int, edits []numbered) string {
 	return b.String()
 }
 
-// compilable returns the mutations that compile. A mutation that leaves a variable unused, for example, does not compile.
+// compilable returns the mutations that compile. A mutation that leaves a function without its return, for example, does not compile.
 func (u *unit) compilable(list []*mutation) ([]*mutation, error) {
-	check := func(list []*mutation) ([]token.Position, error) {
+	check := func(list []*mutation) (map[[2]string]error, error) {
 		texts := u.rewrite(list)
 		texts[u.folder+"/mutants_helpers.go"] = fmt.Appendf(nil, declared, u.name)
 		return u.errorsOf(texts)
 	}
-	refused, err := check(list)
-	if err != nil || len(refused) == 0 {
+	suspects, err := check(list)
+	if err != nil || len(suspects) == 0 {
 		return list, err
 	}
-	suspects := map[[2]string]bool{}
-	for _, p := range refused {
-		for _, f := range u.files {
-			if f.path == p.Filename {
-				suspects[[2]string{f.path, u.functionAt(f, p.Line)}] = true
-			}
-		}
-	}
-	var out []*mutation
+	var turns [][]*mutation // of each function with errors the first mutation, of each the second, and so on
+	nth := map[[2]string]int{}
 	for _, m := range list {
-		if suspects[[2]string{m.file.path, m.function}] {
-			alone, err := check([]*mutation{m})
-			if err != nil {
-				return nil, err
-			}
-			if len(alone) > 0 {
-				continue
-			}
+		in := [2]string{m.file.path, m.function}
+		if suspects[in] == nil {
+			continue
 		}
-		out = append(out, m)
+		if nth[in] == len(turns) {
+			turns = append(turns, nil)
+		}
+		turns[nth[in]] = append(turns[nth[in]], m)
+		nth[in]++
 	}
-	if refused, err = check(out); err == nil && len(refused) > 0 {
-		err = fmt.Errorf("the mutations do not compile together: %v", refused[0])
-	}
-	return out, err
-}
-
-// functionAt returns the function at a line. Rewriting keeps lines.
-func (u *unit) functionAt(f *source, line int) string {
-	for _, d := range f.tree.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && u.fset.Position(fn.Pos()).Line <= line && line <= u.fset.Position(fn.End()).Line {
-			return nameOf(fn)
+	refused := map[*mutation]bool{}
+	for _, turn := range turns {
+		failed, err := check(turn)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range turn {
+			refused[m] = failed[[2]string{m.file.path, m.function}] != nil
 		}
 	}
-	return ""
+	out := slices.DeleteFunc(slices.Clone(list), func(m *mutation) bool { return refused[m] })
+	left, err := check(out)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range left {
+		return nil, fmt.Errorf("the mutations do not compile together: %w", e)
+	}
+	return out, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -90,28 +91,19 @@ type rowCheck struct {
 	ids     map[[2]string]int
 	rows    []string
 	noticed map[string]*mutation
-	missed  map[string]int
-	by      map[testIn]*mutation // what a test of a folder has noticed, for the next row that names it
+	missed  map[string]map[*mutation]bool // by row; without those of functions that run at the start
+	by      map[testIn]*mutation          // what a test of a folder has noticed, for the next row that names it
 }
 
 // checkRows prints for each row of docs/fidelity with tests in the binaries a mutation that one of these tests notices alone, and the
 // rows without one. The mutations are those of the functions that the test runs.
 // It looks at the rows and at as many as the settings say, and returns how many it looked at. A row of a sample whose tests miss many mutations is an error.
 func checkRows(root, folder string, binaries []*binary, list []*mutation, ids map[[2]string]int, s settings) (int, error) {
-	c := rowCheck{rand.New(rand.NewSource(s.seed)), list, ids, nil, map[string]*mutation{}, map[string]int{}, map[testIn]*mutation{}}
+	c := rowCheck{rand.New(rand.NewSource(s.seed)), list, ids, nil, map[string]*mutation{}, map[string]map[*mutation]bool{}, map[testIn]*mutation{}}
 	for _, b := range binaries {
 		tests, err := rowTests(root, b.folder, s.ids)
 		if err != nil {
 			return 0, err
-		}
-		if s.most > 0 { // those are asked with -byhand
-			hand, err := rowMistakes(byHand)
-			if err != nil {
-				return 0, err
-			}
-			tests = slices.DeleteFunc(tests, func(x rowTest) bool {
-				return slices.ContainsFunc(hand, func(m rowMistake) bool { return m.row == x.row })
-			})
 		}
 		if err := c.check(b, drawn(tests, s.most, c.rng)); err != nil {
 			return 0, err
@@ -119,10 +111,10 @@ func checkRows(root, folder string, binaries []*binary, list []*mutation, ids ma
 	}
 	var errs []error
 	for _, row := range c.rows {
-		if c.noticed[row] == nil {
-			fmt.Printf("row %s  notices none of %d mutations\n", row, c.missed[row])
-			if s.most > 0 && c.missed[row] >= enoughTries {
-				errs = append(errs, fmt.Errorf("row %s: its tests notice none of %d mutations", row, c.missed[row]))
+		if n := len(c.missed[row]); c.noticed[row] == nil {
+			fmt.Printf("row %s  notices none of %d mutations\n", row, n)
+			if s.most > 0 && n >= enoughTries {
+				errs = append(errs, fmt.Errorf("row %s: its tests notice none of %d mutations", row, n))
 			}
 		}
 	}
@@ -130,18 +122,25 @@ func checkRows(root, folder string, binaries []*binary, list []*mutation, ids ma
 	return len(c.rows), errors.Join(errs...)
 }
 
+// alone is what a test does by itself without a mutation.
+type alone struct {
+	reached map[int]bool // the functions that it runs, by their numbers
+	took    time.Duration
+}
+
 // check asks the tests of a binary.
 func (c *rowCheck) check(b *binary, tests []rowTest) error {
+	started, _, _, _, err := b.reaches(atStart)
+	if err != nil {
+		return err
+	}
+	runs := map[string]alone{}
+	reachedBy := map[int]int{} // how many of the tests run a function
 	for _, t := range tests {
 		if !slices.Contains(c.rows, t.row) {
-			c.rows = append(c.rows, t.row)
+			c.rows, c.missed[t.row] = append(c.rows, t.row), map[*mutation]bool{}
 		}
-		if c.noticed[t.row] != nil {
-			continue
-		}
-		asked := testIn{b.folder, t.name}
-		if m := c.by[asked]; m != nil {
-			c.note(t.row, m)
+		if _, known := runs[t.name]; known {
 			continue
 		}
 		reached, passed, took, out, err := b.reaches(t.pattern())
@@ -151,26 +150,83 @@ func (c *rowCheck) check(b *binary, tests []rowTest) error {
 		if !passed { // it would notice everything
 			return fmt.Errorf("row %s: %s of %s fails by itself without a mutation: %s", t.row, t.name, b.folder, firstLine(out))
 		}
-		var candidates []*mutation
-		for _, m := range c.list {
-			if reached[c.ids[[2]string{m.file.path, m.function}]] {
-				candidates = append(candidates, m)
-			}
+		runs[t.name] = alone{reached, took}
+		for k := range reached {
+			reachedBy[k]++
 		}
-		c.rng.Shuffle(len(candidates), func(i, k int) { candidates[i], candidates[k] = candidates[k], candidates[i] })
+	}
+	for _, t := range tests {
+		if c.noticed[t.row] != nil {
+			continue
+		}
+		asked := testIn{b.folder, t.name}
+		if m := c.by[asked]; m != nil {
+			c.note(t.row, m)
+			continue
+		}
+		run := runs[t.name]
+		candidates := c.inTurn(run.reached, reachedBy)
 		for _, m := range candidates[:min(mostTries, len(candidates))] {
-			passed, _, _, err := b.run(strconv.Itoa(m.number), "", 2*time.Second+10*took, "-test.run", t.pattern(), "-test.failfast", "-test.short")
+			early := started[c.functionOf(m)] // what a test misses there says nothing about it
+			noticed, err := b.notices(t, m, run.took, early)
 			if err != nil {
 				return err
 			}
-			if c.missed[t.row]++; !passed {
+			if noticed {
 				c.by[asked] = m
 				c.note(t.row, m)
 				break
 			}
+			if !early {
+				c.missed[t.row][m] = true
+			}
 		}
 	}
 	return nil
+}
+
+// notices reports whether a test fails with a mutation. early says that the function runs at the start of the program,
+// which must not fail by itself then.
+func (b *binary) notices(t rowTest, m *mutation, took time.Duration, early bool) (bool, error) {
+	passes := func(pattern string) (bool, error) {
+		passed, _, _, err := b.run(strconv.Itoa(m.number), "", 2*time.Second+10*took, "-test.run", pattern, "-test.failfast", "-test.short")
+		return passed, err
+	}
+	if passed, err := passes(t.pattern()); err != nil || passed || !early {
+		return !passed, err
+	}
+	return passes(atStart)
+}
+
+// atStart is the expression for -test.run that runs no test: what runs then is run by every test.
+const atStart = "^$"
+
+// functionOf returns the number of the function in which a mutation is.
+func (c *rowCheck) functionOf(m *mutation) int { return c.ids[[2]string{m.file.path, m.function}] }
+
+// inTurn returns the mutations of the functions that a test reaches, in the order in which to try them: one of each function, then a second
+// one of each, and so on. The functions that few tests reach come first: they are what the test is about. Among equals the order is drawn.
+func (c *rowCheck) inTurn(reached map[int]bool, reachedBy map[int]int) []*mutation {
+	of := map[int][]*mutation{}
+	for _, k := range c.rng.Perm(len(c.list)) {
+		m := c.list[k]
+		if id := c.functionOf(m); reached[id] {
+			of[id] = append(of[id], m)
+		}
+	}
+	order := slices.Sorted(maps.Keys(of))
+	c.rng.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
+	slices.SortStableFunc(order, func(a, b int) int { return reachedBy[a] - reachedBy[b] })
+	var out []*mutation
+	for turn, before := 0, -1; before < len(out); turn++ {
+		before = len(out)
+		for _, id := range order {
+			if turn < len(of[id]) {
+				out = append(out, of[id][turn])
+			}
+		}
+	}
+	return out
 }
 
 // note prints a mutation that a test of a row notices.
