@@ -13,7 +13,8 @@ import (
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
-// limitsCounting keeps the work of NodeVolumeLimits for pods that bring as many volumes of each driver, none of which is in use.
+// limitsCounting keeps the work of NodeVolumeLimits for pods that bring as many volumes of each driver, of which none is in use or makes a difference
+// where it is.
 type limitsCounting struct {
 	options volumes.Options
 	volumes *volumetracker.Tracker
@@ -24,7 +25,7 @@ type limitsCounting struct {
 func (limitsCounting) Lasts() {}
 
 // errVolumesApart means that a pod shares no answers with other pods.
-var errVolumesApart = errors.New("the volumes of the pod are in use")
+var errVolumesApart = errors.New("the volumes of the pod are asked about by themselves")
 
 // of returns the state of a pod; nil when the filter skips the pod.
 func (k limitsCounting) of(pod *v1.Pod) volumes.LimitsState {
@@ -92,7 +93,7 @@ func (k *keptLimits) now() volumes.LimitsState {
 // Name returns the name of the filter.
 func (k *keptLimits) Name() string { return k.state.Name() }
 
-// Check returns the verdict for pods whose volumes are not in use.
+// Check returns the verdict for pods whose volumes are not in use. Pods whose volumes are in use share it where it is theirs.
 func (k *keptLimits) Check(i int) resources.Verdict { return k.now().Check(i) }
 
 // Reasons returns the texts of a verdict.

@@ -1,10 +1,9 @@
 package placement
 
 import (
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement/internal/hooks"
 	"github.com/podberth/podberth/release/plugins"
 	"github.com/podberth/podberth/volumes"
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
@@ -25,14 +24,8 @@ var restrictionsRule = volumeRule[*volumes.Usage, volumes.RestrictionsState]{
 		return restricted{s}
 	},
 	share: func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
-		p.KeyName = ""
-		p.Skips = func(pod *v1.Pod) bool {
-			if volumes.Ignores(pod) {
-				return true
-			}
-			_, skips := appendAlike(nil, volumes.Compile(pod, v.Objects(), o).Restrictions())
-			return skips
-		}
+		p.Keep = keepByAllPods
+		p.states = func(Cluster) hooks.Counting { return restrictionsCounting{o, v} }
 	},
 }
 

@@ -106,16 +106,17 @@ func (e *zoneFilter) AppendAlike(dst []byte) ([]byte, bool) {
 	return dst, true
 }
 
-// AppendAlike is for pods that the filter skips before it sees a running pod.
-func (e *restrictionsFilter) AppendAlike(dst []byte) ([]byte, bool) {
-	return dst, e.pre.Code == filter.Skip
+// AppendAlike is for pods without disks that are written into their spec. Pods with equal keys get the same verdict on every node.
+func (s *restrictionsState) AppendAlike(dst []byte) ([]byte, bool) {
+	code := s.restrictions.pre.Code
+	return key.Flag(dst, s.conflicts > 0), !s.restrictions.pod.inline && (code == filter.Success || code == filter.Skip)
 }
 
-// AppendAlike is for pods whose volumes no running pod uses. Between equal keys a verdict on a node changes only with the node, its
-// CSINode, or its pods.
+// AppendAlike is for pods whose volumes no running pod uses, or make no difference where running pods use them. Between equal keys a
+// verdict on a node changes only with the node, its CSINode, or its pods.
 func (s *limitsState) AppendAlike(dst []byte) ([]byte, bool) {
 	e := s.limits
-	if e.reason != "" || e.broken != "" || e.disk != "" {
+	if e.reason != "" || e.broken != "" || e.disk != "" || s.savesRoom() {
 		return dst, false
 	}
 	dst = key.Len(dst, len(s.drivers))
@@ -123,9 +124,6 @@ func (s *limitsState) AppendAlike(dst []byte) ([]byte, bool) {
 		d := &s.drivers[k]
 		translated := 0
 		for _, w := range d.disks {
-			if s.usage.pods[w.id] > 0 {
-				return dst, false
-			}
 			if w.translated {
 				translated++
 			}
@@ -133,6 +131,24 @@ func (s *limitsState) AppendAlike(dst []byte) ([]byte, bool) {
 		dst = key.Len(key.Flag(key.Len(key.Text(dst, d.name), len(d.disks)), d.required), translated)
 	}
 	return dst, true
+}
+
+// savesRoom reports whether a node has another verdict because a pod there uses a volume of the pod: it takes no more of the node's limit.
+func (s *limitsState) savesRoom() bool {
+	var alike *limitsState
+	for k := range s.drivers {
+		for _, w := range s.drivers[k].disks {
+			for _, slot := range s.usage.users[w.id] {
+				if alike == nil {
+					alike = s.Alike(s.usage).(*limitsState)
+				}
+				if i := int(slot); s.Check(i) != alike.Check(i) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // unused is the number of a volume that no pod uses.

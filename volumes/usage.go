@@ -19,7 +19,7 @@ type Usage struct {
 	objects Objects
 	ids     map[disk]int32
 	disks   []disk
-	pods    []int32             // by number of a volume: how many pods use the volume, on any node
+	users   [][]int32           // by number of a volume: the slot of each pod that uses the volume
 	slots   []*slotUsage        // nil: free
 	claims  map[[2]string]int32 // pods by namespace and name of a claim that they mount by name
 	holders map[int][]*v1.Pod   // by slot, the pods with inline disks
@@ -85,7 +85,7 @@ func NewUsage(c filter.Cluster, objects Objects) *Usage {
 		for p := range c.Pods(i) {
 			h := u.held(p, u.intern)
 			s.change(h, 1)
-			u.countPods(h, 1)
+			u.countUser(h, i, 1)
 			u.restrict(p, i, 1)
 		}
 		s.recount(u)
@@ -124,14 +124,20 @@ func (u *Usage) apply(pod *v1.Pod, i int, n int32) {
 	if s := u.slot(i); s != nil {
 		h := u.held(pod, u.intern)
 		s.apply(u, h, n)
-		u.countPods(h, n)
+		u.countUser(h, i, n)
 		u.restrict(pod, i, n)
 	}
 }
 
-func (u *Usage) countPods(h heldVolumes, n int32) {
+// countUser notes that a pod with these volumes came to a slot, or left it.
+func (u *Usage) countUser(h heldVolumes, slot int, n int32) {
 	for _, d := range h.disks {
-		u.pods[d.id] += n
+		users := &u.users[d.id]
+		if n > 0 {
+			*users = append(*users, int32(slot))
+		} else if at := slices.Index(*users, int32(slot)); at >= 0 {
+			*users = slices.Delete(*users, at, at+1)
+		}
 	}
 }
 
@@ -166,7 +172,7 @@ func (u *Usage) intern(d disk) int32 {
 	if !ok {
 		id = int32(len(u.disks))
 		u.ids[d] = id
-		u.disks, u.pods = append(u.disks, d), append(u.pods, 0)
+		u.disks, u.users = append(u.disks, d), append(u.users, nil)
 	}
 	return id
 }

@@ -39,9 +39,9 @@ func outline(u *Usage) (out []string) {
 		out = append(out, fmt.Sprint("claim ", k, u.claims[k]))
 	}
 	var pods []string
-	for id, n := range u.pods {
-		if n != 0 {
-			pods = append(pods, fmt.Sprint("pods ", u.disks[id], n))
+	for id, users := range u.users {
+		if len(users) > 0 {
+			pods = append(pods, fmt.Sprint("users ", u.disks[id], slices.Sorted(slices.Values(users))))
 		}
 	}
 	slices.Sort(pods)
