@@ -116,10 +116,10 @@ func (f *PreFilters) Rejecters() []string {
 	if f.Err != nil {
 		return nil
 	}
-	if f.Code == UnschedulableAndUnresolvable {
-		return f.rejecters
-	}
 	out := slices.Clone(f.rejecters)
+	if f.Code == UnschedulableAndUnresolvable {
+		return out
+	}
 	for _, p := range f.narrowing {
 		if !slices.Contains(out, p) {
 			out = append(out, p)

@@ -26,10 +26,12 @@ func TestPreFiltersShareNothing(t *testing.T) {
 	f.Rejecters()[0] = "x"
 	require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A B C E]"}, f.LeftOut(), "plugins that narrowed, not plugins that rejected")
 
-	var alone PreFilters // nothing narrowed
-	alone.Add(PreFilterResult{Plugin: "D", Code: Unschedulable})
-	alone.Rejecters()[0] = "x"
-	require.Equal(t, []string{"D"}, alone.Rejecters())
+	for _, code := range []Code{Unschedulable, UnschedulableAndUnresolvable} {
+		var alone PreFilters // nothing narrowed
+		alone.Add(PreFilterResult{Plugin: "D", Code: code})
+		alone.Rejecters()[0] = "x"
+		require.Equal(t, []string{"D"}, alone.Rejecters())
+	}
 }
 
 // reusing is a predicate that fills one list with the reasons of each node.

@@ -142,8 +142,8 @@ type GroupFailure struct {
 // GroupMember is a member of an unschedulable group.
 type GroupMember struct {
 	Pod *v1.Pod
-	// Predicates were asked about the nodes; nil when a plugin rejected the pod before, and for a member that found a node and has no
-	// allocated claim.
+	// Predicates were asked about the nodes; nil when a plugin rejected the pod for good before (UnschedulableAndUnresolvable), and for a
+	// member that found a node and has no allocated claim.
 	Predicates filter.Predicates
 }
 
