@@ -30,8 +30,8 @@ func (e *Engine) valid() error {
 	for i, node := range e.nodes {
 		c.want(node == e.log.Node(i), "I1", "slot %d has another node", i)
 	}
-	for _, x := range e.statics {
-		if x.usable && !x.classes.dropped && x.cursor.changes == c.now.changes {
+	for key, x := range e.statics {
+		if x.usable && !x.classes.dropped && x.cursor.changes == c.now.changes && string(e.staticKeys.append(nil, x.pod)) == key { // as below: a volume was taken
 			c.statics(x)
 		}
 	}
