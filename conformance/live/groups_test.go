@@ -178,10 +178,10 @@ var groupScenarios = []scenario{
 		}
 		w.unschedulable("c", "Insufficient cpu")
 		w.groupSays("g", "Unschedulable")
-		w.node("n2", "2")
-		w.bound("a", "")
-		w.bound("b", "")
-		w.bound("c", "")
+		w.node("n2", "8") // the best node for each, whichever member the queue gives first
+		w.bound("a", "n2")
+		w.bound("b", "n2")
+		w.bound("c", "n2")
 	}},
 	{name: "a gang waits for its last pod", run: func(w *world, _ *wire) {
 		w.node("n1", "4")
