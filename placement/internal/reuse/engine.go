@@ -42,7 +42,7 @@ type Engine struct {
 
 	pastPods    past                // keys of pods: how many nodes were looked at for questions about few nodes
 	pastRows    past                // keys of rows
-	kinds       map[string]member   // by key of pods: those that came twice
+	kinds       map[string]member   // by the key of a pod, for pods that came at least twice
 	sharedKinds map[string]*podKind // by shared key
 	layouts     map[string]*layout
 	failures    map[string]*Answer // without a node, by key of pods

@@ -60,6 +60,7 @@ func (e *Engine) drop(plugin int) {
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return slices.Contains(l.plugins, plugin) })
 }
 
+// dropKinds drops the kinds that are outdated.
 func (e *Engine) dropKinds(outdated func(s *podKind) bool) {
 	maps.DeleteFunc(e.kinds, func(_ string, m member) bool { return outdated(m.podKind) })
 	maps.DeleteFunc(e.sharedKinds, func(_ string, s *podKind) bool { return outdated(s) })
