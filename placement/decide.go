@@ -97,6 +97,7 @@ func (f *Failure) Text() string {
 // equal totals it chooses the first in scan order, unless [Options.Tie] chooses. Decide changes nothing; [Placer.Assume] puts the
 // pod on the node. Without nodes the [Failure] has the text of v1.37. The cost is in the package comment.
 func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
+	p.ahead = readAhead(pod)
 	p.unadmitted.note(pod)
 	d := Decision{Slot: -1, Nodes: len(p.slots(o)), Next: o.Next}
 	if d.Nodes == 0 {

@@ -29,6 +29,7 @@ type Plan struct {
 	preempter  *preempter  // made by the first question about preemption
 	unadmitted unadmitted
 	holds      keptNominations
+	ahead      int // of readAhead
 
 	verdicts  []filter.Rejection // memory of decisions that found a node
 	failure   *Failure           // the latest
