@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -211,29 +210,4 @@ func BenchmarkUpdateNode(b *testing.B) {
 			b.Fatal("no such node")
 		}
 	}
-}
-
-// Measures the heap that a snapshot needs beside the API objects.
-func TestHeapPerPod(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds 150,000 pods")
-	}
-	o := fleet(5_000, 30)
-	before := heap()
-	s, err := New(o)
-	require.NoError(t, err)
-	used := int64(heap()) - int64(before)
-	perPod := float64(used) / float64(len(o.Pods))
-	t.Logf("%.0f bytes a pod, %d in all", perPod, used)
-	require.Less(t, perPod, 150.0)
-	runtime.KeepAlive(s)
-	runtime.KeepAlive(&o)
-}
-
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
