@@ -179,7 +179,7 @@ func (s *podKind) assemble() {
 		}
 	}
 	e.buffers.predicates, e.buffers.scorers = predicates, scorers
-	s.predicates, s.scorers = slices.Clone(predicates), slices.Clone(scorers)
+	s.predicates, s.scorers = append(s.predicates[:0], predicates...), append(s.scorers[:0], scorers...)
 	s.front, _ = slices.BinarySearch(s.plugin, s.static.front)
 }
 
