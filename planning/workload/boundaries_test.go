@@ -219,7 +219,7 @@ func TestClaimOfTwoSets(t *testing.T) {
 
 // The default of Options.Limit.
 func TestDefaultLimit(t *testing.T) {
-	require.Equal(t, defaultLimit, newMaker(Objects{}, Options{}).limit)
+	require.Equal(t, defaultLimit, newMaker(Objects{}, names{}, Options{}).limit)
 }
 
 // Objects that are being deleted make nothing.

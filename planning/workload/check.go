@@ -13,16 +13,20 @@ import (
 	"github.com/podberth/podberth/internal/same"
 )
 
-// check returns the first error of the input: a nil object, an object without a name, two of one name, and values that the
+// check returns the names of the pods, or the first error of the input: a nil object, an object without a name, two of one name, and values that the
 // API server refuses and that Make reads.
-func (o *Objects) check() error {
-	if err := named("Node", o.Nodes); err != nil {
-		return err
+func (o *Objects) check() (pods names, err error) {
+	if err := allNamed("Node", o.Nodes); err != nil {
+		return pods, err
 	}
-	if err := named("Pod", o.Pods); err != nil {
-		return err
+	if pods, err = namesOf(o.Pods); err != nil {
+		return pods, err
 	}
-	if err := named("PersistentVolumeClaim", o.Claims); err != nil {
+	return pods, o.checkValues()
+}
+
+func (o *Objects) checkValues() error {
+	if err := allNamed("PersistentVolumeClaim", o.Claims); err != nil {
 		return err
 	}
 	if err := checkAll("Deployment", o.Deployments, func(d *appsv1.Deployment) error {
@@ -55,10 +59,10 @@ func (o *Objects) check() error {
 	if err := checkAll("HorizontalPodAutoscaler", o.Autoscalers, checkAutoscaler); err != nil {
 		return err
 	}
-	if err := named("ResourceClaimTemplate", o.ClaimTemplates); err != nil {
+	if err := allNamed("ResourceClaimTemplate", o.ClaimTemplates); err != nil {
 		return err
 	}
-	if err := named("ResourceClaim", o.ResourceClaims); err != nil {
+	if err := allNamed("ResourceClaim", o.ResourceClaims); err != nil {
 		return err
 	}
 	return checkAll("DaemonSet", o.DaemonSets, func(d *appsv1.DaemonSet) error { return replicated(nil, d.Spec.Selector, &d.Spec.Template) })
@@ -148,37 +152,54 @@ func mapSelector(m map[string]string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: m}
 }
 
-// named checks that every object is there and has a name of its own.
-func named[T any, P interface {
+// pointer is a pointer to an object.
+type pointer[T any] interface {
 	*T
 	metav1.Object
-}](kind string, list []P) error {
+}
+
+// allNamed checks that every object is there and has a name of its own.
+func allNamed[T any, P pointer[T]](kind string, list []P) error {
 	return checkAll(kind, list, func(P) error { return nil })
 }
 
 // checkAll checks objects of one kind.
-func checkAll[T any, P interface {
-	*T
-	metav1.Object
-}](kind string, list []P, check func(P) error) error {
-	seen := make(map[id]bool, len(list))
+func checkAll[T any, P pointer[T]](kind string, list []P, check func(P) error) error {
+	var seen map[id]bool // nil: an object alone has a name of its own
+	if len(list) > 1 {
+		seen = make(map[id]bool, len(list))
+	}
 	for i, o := range list {
-		if o == nil {
-			return fmt.Errorf("%s %d of the list: Required value: must not be nil", kind, i)
+		if err := named(kind, i, o); err != nil {
+			return err
 		}
 		at := id{o.GetNamespace(), o.GetName()}
-		switch {
-		case at.name == "":
-			return fmt.Errorf("%s %d of the list: metadata.name: Required value", kind, i)
-		case seen[at]:
-			return fmt.Errorf("%s: metadata.name: Duplicate value: %q", called(kind, o), at.name)
+		if seen[at] {
+			return duplicate(kind, o)
 		}
-		seen[at] = true
+		if seen != nil {
+			seen[at] = true
+		}
 		if err := check(o); err != nil {
 			return fmt.Errorf("%s: %w", called(kind, o), err)
 		}
 	}
 	return nil
+}
+
+// named checks that object i of a list is there and has a name.
+func named[T any, P pointer[T]](kind string, i int, o P) error {
+	if o == nil {
+		return fmt.Errorf("%s %d of the list: Required value: must not be nil", kind, i)
+	}
+	if o.GetName() == "" {
+		return fmt.Errorf("%s %d of the list: metadata.name: Required value", kind, i)
+	}
+	return nil
+}
+
+func duplicate(kind string, o metav1.Object) error {
+	return fmt.Errorf("%s: metadata.name: Duplicate value: %q", called(kind, o), o.GetName())
 }
 
 func deref(s *string) string {

@@ -20,10 +20,11 @@ import (
 // another object of its kind, or has a value that the API server refuses; nothing is returned beside it. More pods than
 // [Options.Limit] are an error too.
 func Make(o Objects, options Options) (*Made, error) {
-	if err := o.check(); err != nil {
+	pods, err := o.check()
+	if err != nil {
 		return nil, err
 	}
-	m := newMaker(o, options)
+	m := newMaker(o, pods, options)
 	m.deploymentsAndReplicaSets()
 	for _, c := range o.ReplicationControllers {
 		m.replicas(owner{core, "ReplicationController", c}, m.scaled("ReplicationController", c, c.Spec.Replicas), mapSelector(c.Spec.Selector), c.Spec.Template)
@@ -68,7 +69,7 @@ type maker struct {
 	made        *Made
 	err         error
 
-	pods    map[id]*v1.Pod          // of the input and those made
+	pods    names                   // of the input and those made
 	owned   map[reference][]*v1.Pod // pods by the controller that they name
 	orphans map[label][]*v1.Pod     // pods without a controller, by each of their labels; with an empty key all of the namespace
 	adopted map[*v1.Pod]bool
@@ -77,43 +78,68 @@ type maker struct {
 	scales  map[reference]*autoscalingv2.HorizontalPodAutoscaler
 }
 
-func newMaker(o Objects, options Options) *maker {
+func newMaker(o Objects, pods names, options Options) *maker {
 	m := &maker{
-		o: o, limit: options.Limit, most: options.Enough, tolerations: options.Tolerations, made: &Made{}, pods: make(map[id]*v1.Pod, len(o.Pods)), owned: map[reference][]*v1.Pod{},
+		o: o, limit: options.Limit, most: options.Enough, tolerations: options.Tolerations, made: &Made{}, pods: pods, owned: map[reference][]*v1.Pod{},
 		orphans: map[label][]*v1.Pod{}, adopted: map[*v1.Pod]bool{}, claims: map[id]bool{}, numbers: map[id]int{},
 		scales: targets(o.Autoscalers),
 	}
 	if m.limit <= 0 {
 		m.limit = defaultLimit
 	}
-	for _, p := range o.Pods {
-		m.pods[id{p.Namespace, p.Name}] = p
-		if ref := metav1.GetControllerOfNoCopy(p); ref != nil {
-			at := reference{ref.Kind, id{p.Namespace, ref.Name}}
-			m.owned[at] = append(m.owned[at], p)
-			continue
-		}
-		m.orphans[label{namespace: p.Namespace}] = append(m.orphans[label{namespace: p.Namespace}], p)
-		for k, v := range p.Labels {
-			m.orphans[label{p.Namespace, k, v}] = append(m.orphans[label{p.Namespace, k, v}], p)
-		}
-	}
+	m.divide(o.Pods)
 	for _, c := range o.Claims {
 		m.claims[id{c.Namespace, c.Name}] = true
 	}
 	return m
 }
 
+// divide finds the pods of each controller, and the pods without one. The pods of a controller that stand together in the input stay there.
+func (m *maker) divide(pods []*v1.Pod) {
+	for i := 0; i < len(pods); {
+		p, next := pods[i], i+1
+		if at, ok := ownerOf(p); ok {
+			for next < len(pods) {
+				if other, ok := ownerOf(pods[next]); !ok || other != at {
+					break
+				}
+				next++
+			}
+			if m.owned[at] == nil {
+				m.owned[at] = pods[i:next:next]
+			} else {
+				m.owned[at] = append(m.owned[at], pods[i:next]...)
+			}
+		} else {
+			m.orphans[label{namespace: p.Namespace}] = append(m.orphans[label{namespace: p.Namespace}], p)
+			for k, v := range p.Labels {
+				m.orphans[label{p.Namespace, k, v}] = append(m.orphans[label{p.Namespace, k, v}], p)
+			}
+		}
+		i = next
+	}
+}
+
+// ownerOf returns the controller that a pod names, and false when it names none.
+func ownerOf(p *v1.Pod) (reference, bool) {
+	ref := metav1.GetControllerOfNoCopy(p)
+	if ref == nil {
+		return reference{}, false
+	}
+	return reference{ref.Kind, id{p.Namespace, ref.Name}}, true
+}
+
 // of returns the pods of a controller in input order: those that name it and match its selector, then those without a
 // controller that it adopts. Without a selector it adopts none.
 func (m *maker) of(o owner, selector *metav1.LabelSelector) []*v1.Pod {
 	s, _ := selectorOf(selector) // check has read it
-	var list []*v1.Pod
-	for _, p := range m.owned[reference{o.kind, id{o.GetNamespace(), o.GetName()}}] {
-		ref := metav1.GetControllerOfNoCopy(p)
-		if (ref.UID == o.GetUID() || ref.UID == "" || o.GetUID() == "") && s.Matches(labels.Set(p.Labels)) {
-			list = append(list, p)
-		}
+	others := func(p *v1.Pod) bool {
+		uid := metav1.GetControllerOfNoCopy(p).UID
+		return uid != o.GetUID() && uid != "" && o.GetUID() != "" || !s.Matches(labels.Set(p.Labels))
+	}
+	list := slices.Clip(m.owned[reference{o.kind, id{o.GetNamespace(), o.GetName()}}]) // may be a part of the input
+	if slices.ContainsFunc(list, others) {
+		list = slices.DeleteFunc(slices.Clone(list), others)
 	}
 	if selector == nil {
 		return list
@@ -196,7 +222,7 @@ func (m *maker) add(p *v1.Pod, name string) bool {
 	}
 	p.Name = name
 	p.UID = types.UID(p.Namespace + "/" + name)
-	m.pods[id{p.Namespace, name}] = p
+	m.pods.add(p)
 	m.made.Pods = append(m.made.Pods, p)
 	return true
 }
@@ -210,7 +236,7 @@ func (m *maker) free(prefix id) string {
 	for {
 		m.numbers[prefix]++
 		name := prefix.name + strconv.Itoa(m.numbers[prefix])
-		if m.pods[id{prefix.namespace, name}] == nil {
+		if m.pods.find(id{prefix.namespace, name}) == nil {
 			return name
 		}
 	}

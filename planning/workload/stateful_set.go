@@ -27,12 +27,12 @@ func (m *maker) statefulSet(s *appsv1.StatefulSet) {
 	if s.Spec.Ordinals != nil {
 		start = int(s.Spec.Ordinals.Start)
 	}
-	if s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement && !m.room(o, want-len(m.pods)) {
+	if s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement && !m.room(o, want-m.pods.len()) {
 		return // even if all pods of the input were of the set
 	}
 	for i := start; i < start+want; i++ {
 		name := fmt.Sprintf("%s-%d", s.Name, i)
-		p := m.pods[id{s.Namespace, name}]
+		p := m.pods.find(id{s.Namespace, name})
 		switch why := obstacle(p, mine[name]); {
 		case why != "" && s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement:
 			if p.DeletionTimestamp != nil || !mine[name] {
@@ -67,7 +67,7 @@ func (m *maker) wait(o owner, pod, why string) {
 // lacks reports whether a pod of the ordinals from begin to end is missing.
 func (m *maker) lacks(s *appsv1.StatefulSet, begin, end int) bool {
 	for i := begin; i < end; i++ {
-		if p := m.pods[id{s.Namespace, fmt.Sprintf("%s-%d", s.Name, i)}]; p == nil || podinfo.Finished(p) {
+		if p := m.pods.find(id{s.Namespace, fmt.Sprintf("%s-%d", s.Name, i)}); p == nil || podinfo.Finished(p) {
 			return true
 		}
 	}
