@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/internal/view"
 )
 
@@ -116,6 +117,19 @@ func (c *column) add(counts *[]int32, domain, n int32) int {
 		return -1
 	}
 	return 0
+}
+
+// prepare makes the counts that a cell adds to, in a memory.
+func (c *column) prepare(x *cell, m *engine.Memory) {
+	if x.affinity != 0 && c.affinity == nil {
+		c.affinity = m.Counts(c.values)
+	}
+	if x.anti != 0 && c.anti == nil {
+		c.anti = m.Counts(c.values)
+	}
+	if x.existing != 0 && c.existing == nil {
+		c.existing = m.Counts(c.values)
+	}
 }
 
 func (c *column) addScore(domain int32, n int64) {

@@ -12,10 +12,15 @@ func (e *podEvaluator) Count(cluster Cluster) State { return e.CountWith(cluster
 // CountWith is Count with a memo that keeps the compiled terms of running pods. It does not use the memo when the cluster
 // has no term sets. A nil memo keeps nothing.
 func (e *podEvaluator) CountWith(cluster Cluster, m *engine.Memo) State {
-	return e.count(cluster, memoOf(m))
+	return e.CountIn(cluster, m, nil)
 }
 
-func (e *podEvaluator) count(cluster Cluster, m *memo) *state {
+// CountIn is CountWith with counts in a memory, to which Release gives them back.
+func (e *podEvaluator) CountIn(cluster Cluster, m *engine.Memo, counts *engine.Memory) State {
+	return e.count(cluster, memoOf(m), counts)
+}
+
+func (e *podEvaluator) count(cluster Cluster, m *memo, counts *engine.Memory) *state {
 	s := &state{evaluator: e, cluster: cluster}
 	if e.err != nil {
 		return s
@@ -23,17 +28,28 @@ func (e *podEvaluator) count(cluster Cluster, m *memo) *state {
 	s.bind()
 	podSets, hasPodSets := cluster.(view.PodSets)
 	if hasPodSets {
-		s.countSets(podSets)
+		s.countSets(podSets, counts)
 	}
 	termSets, hasTermSets := cluster.(view.TermSets)
 	if hasTermSets {
-		s.countTermSets(termSets, m)
+		s.countTermSets(termSets, m, counts)
 	}
 	byLabels := !hasPodSets && len(s.affinity)+len(s.anti)+len(s.preferred)+len(s.preferredAnti) > 0
 	if byLabels || !hasTermSets {
 		s.countPods(byLabels, !hasTermSets)
 	}
 	return s
+}
+
+// Release gives the counts to a memory. The state is not used afterwards.
+func (s *state) Release(m *engine.Memory) {
+	for k := range s.columns {
+		c := &s.columns[k]
+		for _, list := range []*[]int32{&c.affinity, &c.anti, &c.existing} {
+			m.Keep(*list)
+			*list = nil
+		}
+	}
 }
 
 // bind resolves the namespaces of the pod's terms and makes the columns of the required terms.
@@ -80,7 +96,7 @@ func (s *state) countPods(byLabels, byTerms bool) {
 	}
 }
 
-func (s *state) countTermSets(index view.TermSets, m *memo) {
+func (s *state) countTermSets(index view.TermSets, m *memo, memory *engine.Memory) {
 	e := &s.scratch
 	for id := range int32(index.TermSets()) {
 		rep, nodes, counts := index.TermSet(id)
@@ -89,14 +105,17 @@ func (s *state) countTermSets(index view.TermSets, m *memo) {
 		}
 		*e = (*e)[:0]
 		s.termEffect(e, m.terms(id, rep))
-		s.applyAll(*e, nodes, counts)
+		s.applyAll(*e, nodes, counts, memory)
 	}
 }
 
-func (s *state) applyAll(e effect, nodes, counts []int32) {
+func (s *state) applyAll(e effect, nodes, counts []int32, memory *engine.Memory) {
 	for k := range e {
 		c := &e[k]
 		col := s.column(c.key)
+		if memory != nil {
+			col.prepare(c, memory)
+		}
 		for j, i := range nodes {
 			if d := col.domain(int(i)); d >= 0 {
 				s.count(col, c, d, counts[j])
@@ -107,7 +126,7 @@ func (s *state) applyAll(e effect, nodes, counts []int32) {
 
 // countSets visits each pod set that can match one of the pod's terms once. A pod counts for required affinity only when it
 // matches every term, so it is enough to visit the sets of one term.
-func (s *state) countSets(index view.PodSets) {
+func (s *state) countSets(index view.PodSets, memory *engine.Memory) {
 	var ids []int32
 	for k, list := range [...][]bound{s.affinity, s.anti, s.preferred, s.preferredAnti} {
 		for i := range list {
@@ -123,7 +142,7 @@ func (s *state) countSets(index view.PodSets) {
 		rep, nodes, counts := index.PodSet(id)
 		*e = (*e)[:0]
 		s.labelEffect(e, rep)
-		s.applyAll(*e, nodes, counts)
+		s.applyAll(*e, nodes, counts, memory)
 	}
 }
 

@@ -98,10 +98,12 @@ type (
 )
 
 // Counted is Count.
-func (e *podEvaluator) Counted(c Cluster) *state { return e.count(c, nil) }
+func (e *podEvaluator) Counted(c Cluster) *state { return e.count(c, nil, nil) }
 
 // CountedWith is CountWith.
-func (e *podEvaluator) CountedWith(c Cluster, m *engine.Memo) *state { return e.count(c, memoOf(m)) }
+func (e *podEvaluator) CountedWith(c Cluster, m *engine.Memo) *state {
+	return e.count(c, memoOf(m), nil)
+}
 
 // Onto is On.
 func (e *nodeEvaluator) Onto(nodes view.Nodes) *nodeState { return e.On(nodes).(*nodeState) }

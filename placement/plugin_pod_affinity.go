@@ -74,6 +74,8 @@ func interPodAffinity(o affinity.PodOptions, memo *engine.Memo) *Plugin {
 type termCounter interface {
 	// CountWith is Count. The memo is not used when the cluster has no term sets.
 	CountWith(c affinity.Cluster, m *engine.Memo) affinity.State
+	// CountIn is CountWith with counts in a memory.
+	CountIn(c affinity.Cluster, m *engine.Memo, counts *engine.Memory) affinity.State
 	// AppendKey appends everything that the counts depend on, except the nodes and the running pods, and to matched the term sets that
 	// have a term that matches the pod.
 	AppendKey(dst []byte, matched []int32, c affinity.Cluster, m *engine.Memo) ([]byte, []int32)
@@ -256,9 +258,12 @@ func (e *podCompiled) Meets(id int32) bool {
 }
 
 // Count counts the running pods.
-func (e *podCompiled) Count() hooks.State {
+func (e *podCompiled) Count() hooks.State { return e.CountIn(nil) }
+
+// CountIn counts the running pods in a memory.
+func (e *podCompiled) CountIn(m *engine.Memory) hooks.State {
 	x := e.counting
-	s := countTerms(e.evaluator, x.cluster, &x.memo)
+	s := e.evaluator.(termCounter).CountIn(x.cluster, &x.memo, m)
 	return &podState{State: s, moving: s.(engine.MovingTerms), counts: engine.CountsOf(s), podCompiled: e}
 }
 
@@ -270,6 +275,9 @@ type podState struct {
 	single   []bool // by topology key: no two nodes share it
 	culprits culprits
 }
+
+// Release gives the counts to a memory.
+func (s *podState) Release(m *engine.Memory) { s.State.(hooks.Releasing).Release(m) }
 
 // Filter returns the required terms.
 func (s *podState) Filter() filter.Predicate {

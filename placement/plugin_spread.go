@@ -143,10 +143,12 @@ type (
 	hardConstraints interface {
 		spread.Hard
 		engine.Constraints
+		CountIn(c spread.Cluster, m *engine.Memory) spread.HardState
 	}
 	softConstraints interface {
 		spread.Soft
 		engine.Constraints
+		CountIn(c spread.Cluster, m *engine.Memory) spread.SoftState
 	}
 )
 
@@ -165,17 +167,20 @@ func (e *spreadCompiled) AppendKey(dst []byte) []byte {
 func (e *spreadCompiled) Matched(int32) bool { return false }
 
 // Count counts the running pods.
-func (e *spreadCompiled) Count() hooks.State {
+func (e *spreadCompiled) Count() hooks.State { return e.CountIn(nil) }
+
+// CountIn counts the running pods in a memory.
+func (e *spreadCompiled) CountIn(m *engine.Memory) hooks.State {
 	s := &spreadState{spreadCompiled: e}
 	if !e.hard.Skip() {
-		s.hard = e.hard.Count(e.cluster)
+		s.hard = e.hard.CountIn(e.cluster, m)
 		s.hardCounts = engine.CountsOf(s.hard)
 		for _, single := range s.hardCounts.Keys {
 			s.single = append(s.single, single)
 		}
 	}
 	if !e.soft.Skip() {
-		s.soft = e.soft.Count(e.cluster)
+		s.soft = e.soft.CountIn(e.cluster, m)
 		s.softCounts = engine.CountsOf(s.soft)
 		for _, single := range s.softCounts.Keys {
 			s.single = append(s.single, single)
@@ -191,6 +196,15 @@ type spreadState struct {
 	single []bool           // by constraint: no two nodes share the key
 
 	hardCounts, softCounts engine.Counts
+}
+
+// Release gives the counts to a memory.
+func (s *spreadState) Release(m *engine.Memory) {
+	for _, x := range []any{s.hard, s.soft} {
+		if r, ok := x.(hooks.Releasing); ok {
+			r.Release(m)
+		}
+	}
 }
 
 // Filter returns the hard constraints.

@@ -166,9 +166,12 @@ type hardColumn struct {
 	smallest      minimum
 }
 
-func (h *hardEvaluator) Count(c Cluster) HardState { return h.count(c) }
+func (h *hardEvaluator) Count(c Cluster) HardState { return h.CountIn(c, nil) }
 
-func (h *hardEvaluator) count(c Cluster) *hardState {
+// CountIn is Count with counts in a memory, to which Release gives them back.
+func (h *hardEvaluator) CountIn(c Cluster, m *engine.Memory) HardState { return h.counted(c, m) }
+
+func (h *hardEvaluator) counted(c Cluster, m *engine.Memory) *hardState {
 	s := &hardState{hard: h, cluster: c, slots: c.Len()}
 	if h.Skip() {
 		return s
@@ -178,7 +181,7 @@ func (h *hardEvaluator) count(c Cluster) *hardState {
 	for k := range s.cols {
 		col, x := &s.cols[k], &h.constraints[k]
 		*col = hardColumn{column: columns[k], self: h.selfOf(k), maxSkew: x.maxSkew, selector: x.selector}
-		col.findDomains()
+		col.findDomains(m)
 	}
 	h.addPlanned(s)
 	h.selectors.visit(c, func(mask uint32, slot, n int32) {
@@ -198,9 +201,17 @@ func (h *hardEvaluator) count(c Cluster) *hardState {
 	return s
 }
 
+// Release gives the counts to a memory. The state is not used afterwards.
+func (s *hardState) Release(m *engine.Memory) {
+	for k := range s.cols {
+		m.Keep(s.cols[k].counts)
+	}
+	s.cols = nil
+}
+
 // findDomains makes the counts, and marks the domains without a counted node.
-func (col *hardColumn) findDomains() {
-	col.counts = make([]int32, col.domains)
+func (col *hardColumn) findDomains(m *engine.Memory) {
+	col.counts = m.Counts(col.domains)
 	if col.unique && col.domains == col.have && col.whole() {
 		col.exist = col.domains
 		return

@@ -107,9 +107,20 @@ type softColumn struct {
 	weight float64
 }
 
-func (p *softEvaluator) Count(c Cluster) SoftState { return p.count(c) }
+func (p *softEvaluator) Count(c Cluster) SoftState { return p.CountIn(c, nil) }
 
-func (p *softEvaluator) count(c Cluster) *softState {
+// CountIn is Count with counts in a memory, to which Release gives them back.
+func (p *softEvaluator) CountIn(c Cluster, m *engine.Memory) SoftState { return p.counted(c, m) }
+
+// Release gives the counts to a memory. The state is not used afterwards.
+func (s *softState) Release(m *engine.Memory) {
+	for k := range s.cols {
+		m.Keep(s.cols[k].counts)
+	}
+	s.cols = nil
+}
+
+func (p *softEvaluator) counted(c Cluster, m *engine.Memory) *softState {
 	s := &softState{soft: p, cluster: c}
 	if p.Skip() {
 		return s
@@ -121,13 +132,13 @@ func (p *softEvaluator) count(c Cluster) *softState {
 		s.ignores = s.ignores || p.requireAll && columns[k].have < c.Len()
 		*col = softColumn{column: columns[k], hostname: x.key == v1.LabelHostname, skewBase: float64(x.maxSkew - 1), selector: x.selector, lacking: -1}
 		if col.hostname {
-			col.counts = make([]int32, c.Len())
+			col.counts = m.Counts(c.Len())
 			continue
 		}
 		if !p.requireAll {
 			p.giveLackingDomain(c, k, col)
 		}
-		col.counts = make([]int32, col.domains)
+		col.counts = m.Counts(col.domains)
 		col.marks = make([]uint32, col.domains)
 	}
 	for k := range s.cols {
@@ -340,7 +351,7 @@ func Scores(pod *v1.Pod, c Cluster, feasible []int, o Options) ([]int64, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := p.count(c)
+	s := p.counted(c, nil)
 	out := make([]int64, len(feasible))
 	slots := make([]int32, len(feasible))
 	for j, i := range feasible {

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 )
 
 // Counting compiles pods for a plugin with KeepByAllPods. It may remember facts about pod sets and term sets. When nodes change or ids get other
@@ -56,6 +57,17 @@ type State interface {
 	// OfSet returns what each running pod of a pod set does to the state, and OfTerms what each pod of a term set does by its terms; nil: nothing.
 	OfSet(rep *v1.Pod) Counter
 	OfTerms(id int32, rep *v1.Pod) Counter
+}
+
+// Recounting is a Compiled whose states use the memory of states before them.
+type Recounting interface {
+	// CountIn is Count with this memory.
+	CountIn(m *engine.Memory) State
+}
+
+// Releasing is a State that gives its memory to states after it. Nobody uses the state, its predicate or its scorer afterwards.
+type Releasing interface {
+	Release(m *engine.Memory)
 }
 
 // Shifting is a State whose AppendDomains changes also with objects that are neither nodes nor pods.

@@ -3,6 +3,7 @@ package reuse
 import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/engine"
 	"github.com/podberth/podberth/placement/internal/boxes"
 	"github.com/podberth/podberth/placement/internal/hooks"
 )
@@ -18,7 +19,8 @@ type buffers struct {
 	raw, add         []int64
 	ignored          []bool
 	slots, counts    []int32
-	spare            [][2][]int32 // lists by slot of exceptions
+	spare            []groups      // of exceptions
+	memory           engine.Memory // of states
 	foundNodes       []foundNode
 	tied             []uint64
 	places           []int32

@@ -14,14 +14,13 @@ func (x *exceptions) some() bool { return len(x.of) > 0 }
 
 // build finds the exceptions among the nodes with a count.
 func (x *exceptions) build(s *podKind) {
-	x.of, x.at, x.list, x.inBase = x.of[:0], x.at[:0], x.list[:0], x.inBase[:0]
-	x.signatures.Clear()
+	x.clear()
 	if !slices.ContainsFunc(s.counted, func(c counted) bool { return c.state.Single() }) {
 		return
 	}
 	n, b := len(s.layout.of), &s.engine.buffers
 	if k := len(b.spare); k > 0 && x.of == nil {
-		x.of, x.at, b.spare = b.spare[k-1][0], b.spare[k-1][1], b.spare[:k-1]
+		x.groups, b.spare = b.spare[k-1], b.spare[:k-1]
 	}
 	x.of, x.at = none(x.of, n), none(x.at, n)
 	b.slots = b.slots[:0]
@@ -35,10 +34,16 @@ func (x *exceptions) build(s *podKind) {
 	s.shift(s.shifted, nil)
 }
 
-// release gives the lists by slot to kinds that are made later. The kind is not used any more.
+func (x *exceptions) clear() {
+	x.of, x.at, x.list, x.inBase = x.of[:0], x.at[:0], x.list[:0], x.inBase[:0]
+	x.signatures.Clear()
+}
+
+// release gives the groups to kinds that are made later. The kind is not used any more.
 func (x *exceptions) release(b *buffers) {
 	if x.of != nil && len(b.spare) < maxSpare {
-		b.spare, x.of, x.at = append(b.spare, [2][]int32{x.of, x.at}), nil, nil
+		x.clear()
+		b.spare, x.groups = append(b.spare, x.groups), groups{}
 	}
 }
 

@@ -81,6 +81,7 @@ func (s *podKind) predicatesOf(pod *v1.Pod) filter.Predicates {
 
 // matching returns a copy of the list in which the terms of pods that come match this pod, and not the one that the kind was made for.
 func (s *podKind) matching(pod *v1.Pod) filter.Predicates {
+	s.given = true
 	out := slices.Clone(s.predicates)
 	for at, place := range s.plugin {
 		if x, ok := s.stateOf(s.engine.filters[place]).(hooks.Matching); ok && s.podKey != s.madeFor {

@@ -34,7 +34,7 @@ func (e *Engine) forgetStates() {
 	e.forgotAt = e.stateChanges
 	clear(e.failures)
 	e.dropKinds(func(s *podKind) bool {
-		s.exceptions.release(&e.buffers)
+		s.release()
 		return true
 	})
 	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.shifts })

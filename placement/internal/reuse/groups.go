@@ -1,6 +1,8 @@
 package reuse
 
 import (
+	"slices"
+
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/heap"
 	"github.com/podberth/podberth/placement/internal/intern"
@@ -84,9 +86,22 @@ func (x *groups) find(base, class int32) int32 {
 		if base < 0 {
 			base = g
 		}
-		x.list = append(x.list, group{base: base, class: class})
+		x.grow(group{base: base, class: class})
 	}
 	return g
+}
+
+// grow adds a group, in the memory of a group that the list had before.
+func (x *groups) grow(g group) {
+	n := len(x.list)
+	if n == cap(x.list) {
+		x.list = append(x.list, g)
+		return
+	}
+	x.list = x.list[:n+1]
+	old := &x.list[n]
+	g.heap, g.rejects, g.tied = old.heap[:0], old.rejects[:0], old.tied[:0]
+	*old = g
 }
 
 // place puts a slot that is in no group into a group. rank gives it its place there.
@@ -151,7 +166,7 @@ func (g *group) offer(key int64, i int32) {
 
 // none returns a slot list with -1 for every slot, in the memory of another list.
 func none(list []int32, slots int) []int32 {
-	list = append(list[:0], make([]int32, slots)...)
+	list = slices.Grow(list[:0], slots)[:slots]
 	for i := range list {
 		list[i] = -1
 	}

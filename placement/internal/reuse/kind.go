@@ -37,6 +37,7 @@ type podKind struct {
 
 	effects       effects
 	recounted     []int32  // slots where counts changed
+	given         bool     // an answer, or another caller, has predicates of the states
 	shifts        bool     // a state is Shifting
 	perPod        bool     // a state is PerPod
 	shifted       []uint64 // by state: the version that the exceptions have followed
@@ -116,7 +117,7 @@ func (s *podKind) build(c []counted) {
 	s.counted = c
 	for k := range s.counted {
 		x := &s.counted[k]
-		x.state = x.compiled.Count()
+		x.state = e.count(x.compiled)
 		x.keys = x.state.Keys()
 		e.read(x.state)
 		_, shifts := x.state.(hooks.Shifting)

@@ -237,7 +237,7 @@ func (c *checker) states(s *podKind) {
 		if !s.heaps && c.unmatched(x) {
 			continue
 		}
-		again := x.compiled.Count()
+		again := c.engine.count(x.compiled)
 		if p, q := x.state.Filter(), again.Filter(); p != nil {
 			for _, i := range c.engine.scan {
 				c.want(p.Check(i) == q.Check(i), "I10", "verdict of state %d about slot %d", k, i)
