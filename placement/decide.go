@@ -99,7 +99,7 @@ func (f *Failure) Text() string {
 func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 	p.ahead = readAhead(pod)
 	p.unadmitted.note(pod)
-	d := Decision{Slot: -1, Nodes: len(p.slots(o)), Next: o.Next}
+	d := Decision{Slot: -1, Nodes: p.nodes(&o), Next: o.Next}
 	if d.Nodes == 0 {
 		d.Failure = &Failure{Code: filter.UnschedulableAndUnresolvable}
 		return d
@@ -121,7 +121,7 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 	if p.engine == nil {
 		return nil, x, false
 	}
-	q := reuse.Question{Pod: pod, Order: p.order(), From: view.Around(o.Next, nodes), Slots: o.within, Tie: o.Tie}
+	q := reuse.Question{Pod: pod, Order: p.inOrder(), From: view.Around(o.Next, nodes), Slots: o.within, Tie: o.Tie}
 	if limit := p.limit(nodes, o); limit < nodes {
 		q.Limit = limit
 	}

@@ -121,7 +121,7 @@ func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption
 
 // everyResolvable reports whether a failed attempt knows that preemption may help on every node.
 func (a *Attempt) everyResolvable() bool {
-	if a.rejected == nil || a.rejected.Nodes() != len(a.plan.order()) {
+	if a.rejected == nil || a.rejected.Nodes() != len(a.plan.inOrder()) {
 		return false
 	}
 	for r := range a.rejected.Rejections() {

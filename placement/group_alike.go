@@ -65,7 +65,7 @@ func (r *groupRun) alike(n *podgroup.Node, placements []podgroup.Placement) *ali
 	members = strconv.AppendBool(members, r.o.Scored)
 	var kinds []int
 	for _, pod := range r.queued[n] {
-		kind, ok := a.locals.Add(r.p.engine, r.p.order(), pod)
+		kind, ok := a.locals.Add(r.p.engine, r.p.inOrder(), pod)
 		if !ok || pod.Status.NominatedNodeName != "" || a.locals.Kinds() > manyKinds {
 			return nil
 		}

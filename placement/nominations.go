@@ -46,8 +46,10 @@ func (n *asksNominated) addOthers(q *reuse.Question, opened *reuse.Opened) (matt
 // slotsOfNominated returns the slots that the question is about and that may have nominated pods.
 func (p *Plan) slotsOfNominated(o *Options) []int {
 	switch {
+	case o.NominatedSlots == nil && o.within == nil:
+		return p.order()
 	case o.NominatedSlots == nil:
-		return p.slots(*o)
+		return o.within
 	case o.within == nil:
 		return o.NominatedSlots
 	}

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
@@ -19,9 +20,10 @@ type Plan struct {
 	engine  *reuse.Engine // nil: nothing is kept
 
 	log     reuse.Log // the cluster's; nil: it has none
-	scan    []int     // slots in scan order
-	scanned []int32   // the cluster's own list that scan was made of
-	ordered uint64    // version of the cluster when scan was found to be right
+	slots   []int32   // in scan order: the cluster's own list
+	ordered uint64    // version of the cluster when slots was found to be right
+	scan    []int     // the same, for callers
+	scanOf  []int32   // the list that scan was made of
 	named   []int     // slots by name
 	namedOf []int     // the scan order that named was made of
 
@@ -80,41 +82,45 @@ type Options struct {
 // about reports whether the question is about a slot.
 func (o *Options) about(i int) bool { return o.within == nil || slices.Contains(o.within, i) }
 
-// slots returns the slots that the question is about, in scan order.
-func (p *Plan) slots(o Options) []int {
-	if o.within != nil {
-		return o.within
-	}
-	return p.order()
-}
-
-// order returns the slots of all nodes in scan order: the zones take turns, a node each. Callers must not change the slice.
-func (p *Plan) order() []int {
+// inOrder returns the slots of all nodes in scan order: the zones take turns, a node each. It is a new list whenever nodes changed.
+func (p *Plan) inOrder() []int32 {
 	if p.log != nil {
 		version := p.log.Version()
-		if version == p.ordered && len(p.scan) > 0 {
-			return p.scan
+		if version == p.ordered && len(p.slots) > 0 {
+			return p.slots
 		}
 		p.ordered = version
 	}
-	o, ok := p.cluster.(interface{ Order() []int32 })
-	if !ok {
-		p.scan = filter.ScanOrder(p.cluster)
-		return p.scan
+	if o, ok := p.cluster.(interface{ Order() []int32 }); ok {
+		p.slots = o.Order()
+	} else {
+		p.slots = view.ScanOrder(p.cluster)
 	}
-	list := o.Order() // a new list whenever nodes changed
+	return p.slots
+}
+
+// order is inOrder for callers, who may keep the slice and must not change it.
+func (p *Plan) order() []int {
+	list := p.inOrder()
 	if len(list) == 0 {
-		p.scanned, p.scan = nil, nil
 		return nil
 	}
-	if len(list) == len(p.scanned) && &list[0] == &p.scanned[0] {
+	if view.SameList(list, p.scanOf) {
 		return p.scan
 	}
-	p.scanned, p.scan = list, make([]int, len(list))
+	p.scanOf, p.scan = list, make([]int, len(list))
 	for k, i := range list {
 		p.scan[k] = int(i)
 	}
 	return p.scan
+}
+
+// nodes returns how many nodes the question is about.
+func (p *Plan) nodes(o *Options) int {
+	if o.within != nil {
+		return len(o.within)
+	}
+	return len(p.inOrder())
 }
 
 // has reports whether a slot has a node.

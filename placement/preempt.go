@@ -188,9 +188,9 @@ func (x *preempter) leaving(priority int32) (slots []int) {
 	if !x.lowest.any(int64(priority)) {
 		return nil
 	}
-	for _, i := range x.plan.order() {
+	for _, i := range x.plan.inOrder() {
 		if x.lowest.slots[i].priority < int64(priority) {
-			slots = append(slots, i)
+			slots = append(slots, int(i))
 		}
 	}
 	return slots

@@ -352,7 +352,7 @@ func used(p *Plan, pod *v1.Pod) bool {
 	if p.engine == nil {
 		return false
 	}
-	q := reuse.Question{Pod: pod, Order: p.order()}
+	q := reuse.Question{Pod: pod, Order: p.inOrder()}
 	opened, ok := p.engine.Open(&q)
 	if ok {
 		_, ok = p.engine.Decide(&opened, &q)

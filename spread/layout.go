@@ -1,6 +1,7 @@
 package spread
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/podberth/podberth/internal/view"
@@ -79,13 +80,15 @@ func (col *column) whole() bool { return len(col.ids) == 0 || &col.ids[0] == &co
 
 // distinct returns how many different numbers other than -1 ids has. The numbers below domains need not all be in use.
 func distinct(ids []int32, domains int) int {
-	seen := make([]bool, domains)
-	n := 0
+	seen := make([]uint64, domains/64+1) // a bit for each number
 	for _, d := range ids {
-		if d >= 0 && !seen[d] {
-			seen[d] = true
-			n++
+		if d >= 0 {
+			seen[uint32(d)/64] |= 1 << (uint32(d) % 64)
 		}
+	}
+	n := 0
+	for _, word := range seen {
+		n += bits.OnesCount64(word)
 	}
 	return n
 }

@@ -36,17 +36,27 @@ func ZoneKey(node *v1.Node) string {
 type Zones struct{ list []zone }
 
 type zone struct {
-	key   string
-	slots []int32
+	key    string
+	slots  []int32
+	shared bool // the slots are those of another Zones too: a change copies them
 }
 
-// Clone returns an independent copy. O(slots).
+// Clone returns a copy, which may change as long as z does not. O(zones).
 func (z *Zones) Clone() Zones {
 	c := Zones{slices.Clone(z.list)}
 	for i := range c.list {
-		c.list[i].slots = slices.Clone(c.list[i].slots)
+		c.list[i].shared = true
 	}
 	return c
+}
+
+// write returns the slots of a zone for a change.
+func (z *Zones) write(i int) *[]int32 {
+	x := &z.list[i]
+	if x.shared {
+		x.slots, x.shared = slices.Clone(x.slots), false
+	}
+	return &x.slots
 }
 
 // Add puts a slot at the end of the zone with that key. The slot must not be in any zone. O(zones).
@@ -56,16 +66,16 @@ func (z *Zones) Add(slot int, key string) {
 		i = len(z.list)
 		z.list = append(z.list, zone{key: key})
 	}
-	z.list[i].slots = append(z.list[i].slots, int32(slot))
+	slots := z.write(i)
+	*slots = append(*slots, int32(slot))
 }
 
 // Remove takes a slot out of the zone with that key, which must have the slot. O(zones + slots of the zone).
 func (z *Zones) Remove(slot int, key string) {
 	i := z.find(key)
-	slots := z.list[i].slots
-	at := slices.Index(slots, int32(slot))
-	z.list[i].slots = slices.Delete(slots, at, at+1)
-	if len(z.list[i].slots) == 0 {
+	slots := z.write(i)
+	at := slices.Index(*slots, int32(slot))
+	if *slots = slices.Delete(*slots, at, at+1); len(*slots) == 0 {
 		z.list = slices.Delete(z.list, i, i+1)
 	}
 }
@@ -94,6 +104,11 @@ func (z *Zones) Order() []int32 {
 		lists = more
 	}
 	return order
+}
+
+// SameList reports whether two lists of slots are one list in memory. A list that never changes tells so that nothing has changed.
+func SameList(a, b []int32) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // ScanOrder returns the slots of all nodes in scan order, as if the nodes had come in the order of their slots. O(slots).

@@ -1,6 +1,11 @@
 package reuse
 
-import "github.com/podberth/podberth/cluster"
+import (
+	"slices"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/view"
+)
 
 // cursor is how far something that is kept has followed the cluster. Each follower has a cursor of its own, because most of what is kept
 // waits until the next pod that needs it. They catch up in this order, so that each finds what it reads up to date:
@@ -68,10 +73,23 @@ func (b *buffers) collect(block []cluster.Event) {
 	b.events = b.blocks
 }
 
-// ranks returns the place in scan order of each slot.
+// scanBy takes the scan order of a question.
+func (e *Engine) scanBy(order []int32) {
+	if view.SameList(e.order, order) {
+		return
+	}
+	e.order, e.scan = order, e.scan[:0]
+	for _, i := range order {
+		e.scan = append(e.scan, int(i))
+	}
+}
+
+// ranks returns the place in scan order of each slot. The list is written over when the order is another one: rows and boxes read it after
+// they have followed the order.
 func (e *Engine) ranks() []int32 {
 	if !e.inOrder() || len(e.ranked) != e.log.Len() {
-		e.ranked, e.rankedOf = make([]int32, e.log.Len()), e.scan
+		e.ranked, e.rankedOf = slices.Grow(e.ranked[:0], e.log.Len())[:e.log.Len()], e.order
+		clear(e.ranked)
 		e.present.orders++
 		for k, i := range e.scan {
 			e.ranked[i] = int32(k)
@@ -81,6 +99,4 @@ func (e *Engine) ranks() []int32 {
 }
 
 // inOrder reports whether the scan order is the order that the ranks were made of.
-func (e *Engine) inOrder() bool {
-	return len(e.rankedOf) == len(e.scan) && (len(e.scan) == 0 || &e.rankedOf[0] == &e.scan[0])
-}
+func (e *Engine) inOrder() bool { return view.SameList(e.rankedOf, e.order) }

@@ -62,9 +62,10 @@ type Engine struct {
 	keyers       []int               // plugins whose Counting is a PodKeyer
 	epochs       []uint64            // by plugin, of a PodKeyer
 
-	scan     []int   // the slots of all nodes in scan order
+	order    []int32 // that of the question: the slots of all nodes in scan order
+	scan     []int   // the same
 	ranked   []int32 // place in scan order by slot
-	rankedOf []int   // the scan order that ranked was made of
+	rankedOf []int32 // the order that ranked was made of
 	span     int     // nodes of a span
 
 	answers int // how many there were, in a build that checks the invariants
@@ -204,7 +205,7 @@ func (e *Engine) Decide(o *Opened, q *Question) (Answer, bool) {
 type Question struct {
 	Pod *v1.Pod
 	// Order has the slots of all nodes in scan order. It is another slice after a change of nodes.
-	Order []int
+	Order []int32
 	// From is the place in scan order where the search begins. Limit is the number of feasible nodes that ends the search; 0: every node is examined.
 	From, Limit int
 	// Slots are the only nodes to examine, in scan order, and From is a place among them; nil: all nodes.

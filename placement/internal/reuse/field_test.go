@@ -20,8 +20,7 @@ type field struct {
 	s       *cluster.Snapshot
 	c       calls
 	plugins []hooks.Plugin
-	scan    []int
-	of      []int32
+	scan    []int32
 	next    int
 
 	stored string            // what a storage object says
@@ -41,14 +40,19 @@ func (f *field) plugin(name string, p *v1.Pod) testPlugin {
 	return testPlugin{name: name, s: f.s, pod: p, c: f.c, f: f}
 }
 
-func (f *field) order() []int {
-	if now := f.s.Order(); !slices.Equal(now, f.of) {
-		f.of, f.scan = slices.Clone(now), nil
-		for _, i := range now {
-			f.scan = append(f.scan, int(i))
-		}
+func (f *field) order() []int32 {
+	if now := f.s.Order(); !slices.Equal(now, f.scan) {
+		f.scan = slices.Clone(now)
 	}
 	return f.scan
+}
+
+// slots is order for who reads nodes.
+func (f *field) slots() (list []int) {
+	for _, i := range f.order() {
+		list = append(list, int(i))
+	}
+	return list
 }
 
 func (f *field) node() *v1.Node {
@@ -122,7 +126,7 @@ func (f *field) draw() {
 	kindOf := func(p *v1.Pod) testPlugin {
 		k := f.plugin("sizes", p)
 		for _, i := range f.order() {
-			if len(rows.Reads) > 0 && f.s.Node(i).Labels["grade"] == "40" {
+			if len(rows.Reads) > 0 && f.s.Node(int(i)).Labels["grade"] == "40" {
 				k.plus++
 			}
 		}

@@ -40,13 +40,13 @@ func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 
 // serves reports whether the engine serves a pod, over the nodes in this scan order. It brings the engine up to date and writes the key of the pod
 // into the engine's buffers.
-func (e *Engine) serves(pod *v1.Pod, order []int) bool {
+func (e *Engine) serves(pod *v1.Pod, order []int32) bool {
 	for _, skips := range e.skips {
 		if !skips(pod) {
 			return false
 		}
 	}
-	e.scan = order
+	e.scanBy(order)
 	e.watch()
 	e.buffers.key = e.pods.append(e.buffers.key[:0], pod)
 	for _, k := range e.keyers {

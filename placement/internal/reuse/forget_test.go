@@ -73,10 +73,10 @@ func simple(t *testing.T, nodes int) (*Engine, *cluster.Snapshot, func(pod *v1.P
 // simpleOf is simple with plugins that count their calls.
 func simpleOf(t *testing.T, nodes int, c calls) (*Engine, *cluster.Snapshot, func(pod *v1.Pod) Answer) {
 	var objects cluster.Objects
-	var order []int
+	var order []int32
 	for k := range nodes {
 		objects.Nodes = append(objects.Nodes, testkit.Node(fmt.Sprint("n", k)).Capacity("cpu=8,pods=99").Label("pool", "x").Label("rack", "r").Obj())
-		order = append(order, k)
+		order = append(order, int32(k))
 	}
 	s, err := cluster.New(objects)
 	require.NoError(t, err)
@@ -144,10 +144,10 @@ func TestAllocations(t *testing.T) {
 		want     float64
 	}
 	testkit.Run(t, []test{
-		{"the best node", Question{Pod: pod, Order: e.scan}, 0},
-		{"one of the best", Question{Pod: pod, Order: e.scan, Tie: tie}, 0},
-		{"some are left out", Question{Pod: pod, Order: e.scan, Without: view.Slots{3}, Tie: first}, 0},
-		{"in order", Question{Pod: pod, Order: e.scan, From: 2, Limit: 5, Tie: tie}, 0},
+		{"the best node", Question{Pod: pod, Order: e.order}, 0},
+		{"one of the best", Question{Pod: pod, Order: e.order, Tie: tie}, 0},
+		{"some are left out", Question{Pod: pod, Order: e.order, Without: view.Slots{3}, Tie: first}, 0},
+		{"in order", Question{Pod: pod, Order: e.order, From: 2, Limit: 5, Tie: tie}, 0},
 	}, func(t *testing.T, c test) {
 		ask := func() {
 			if _, ok := ask(e, &c.question); !ok {
@@ -219,7 +219,7 @@ func TestUnsigned(t *testing.T) {
 		}},
 	})
 	for name, want := range map[string]bool{"c": true, "a": false, "b": false} {
-		_, ok := ask(e, &Question{Pod: testkit.Pod(name).Obj(), Order: []int{0}})
+		_, ok := ask(e, &Question{Pod: testkit.Pod(name).Obj(), Order: []int32{0}})
 		require.Equal(t, want, ok, name)
 	}
 	require.Equal(t, []string{"a", "b"}, e.Unsigned())

@@ -112,10 +112,10 @@ func TestKindState(t *testing.T) {
 // A class is never given up. When changes of nodes have made too many, the classes are dropped, with what depends on them.
 func TestTooManyClasses(t *testing.T) {
 	var objects cluster.Objects
-	var order []int
+	var order []int32
 	for k := range 2 {
 		objects.Nodes = append(objects.Nodes, testkit.Node(fmt.Sprint("n", k)).Capacity("cpu=4,pods=9").Label("grade", "0").Obj())
-		order = append(order, k)
+		order = append(order, int32(k))
 	}
 	s, err := cluster.New(objects)
 	require.NoError(t, err)

@@ -203,14 +203,10 @@ func TestKept(t *testing.T) {
 	}
 	s, err := cluster.New(objects)
 	require.NoError(t, err)
-	var order []int
-	var of []int32
-	inOrder := func() []int {
-		if now := s.Order(); !slices.Equal(of, now) {
-			of, order = slices.Clone(now), nil
-			for _, i := range now {
-				order = append(order, int(i))
-			}
+	var order []int32
+	inOrder := func() []int32 {
+		if now := s.Order(); !slices.Equal(order, now) {
+			order = slices.Clone(now)
 		}
 		return order
 	}
@@ -301,7 +297,7 @@ func TestKept(t *testing.T) {
 func TestLimits(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n").Capacity("cpu=8,pods=9").Label("pool", "x").Obj()}})
 	require.NoError(t, err)
-	order := []int{0}
+	order := []int32{0}
 	e := New(s, calls{}.plugins(s))
 	most, shared := 0, 0
 	for k := range maxKinds + 2 {
@@ -342,7 +338,7 @@ func TestLayoutsAreShared(t *testing.T) {
 	}
 	s, err := cluster.New(objects)
 	require.NoError(t, err)
-	order := []int{0, 1, 2, 3, 4, 5}
+	order := []int32{0, 1, 2, 3, 4, 5}
 	e := New(s, calls{}.plugins(s))
 	for k, cpu := range []string{"1", "2", "3"} {
 		for app := range 10 {

@@ -35,7 +35,7 @@ func (l *Locals) Kinds() int { return len(l.kinds) }
 
 // Add adds a pod, over the nodes in this scan order, and returns the number of its kind, which is below Kinds. It reports false when the answers about the pod follow from more
 // than that, or when the engine does not serve the pod.
-func (l *Locals) Add(e *Engine, order []int, pod *v1.Pod) (kind int, ok bool) {
+func (l *Locals) Add(e *Engine, order []int32, pod *v1.Pod) (kind int, ok bool) {
 	if !e.serves(pod, order) {
 		return 0, false
 	}

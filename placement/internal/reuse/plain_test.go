@@ -68,7 +68,7 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 			scorers = append(scorers, ranking{hooks.NewRanking(x, p.Name, p.Weight), p.Keep == hooks.KeepByNodeAndPods})
 		}
 	}
-	order := f.order()
+	order := f.slots()
 	if q.Slots != nil {
 		order = q.Slots
 	}

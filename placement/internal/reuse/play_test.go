@@ -69,8 +69,8 @@ type game struct {
 	quiet   bool // nodes stay, and many pods ask for what no pod asked for before
 	failed  map[VerdictKey][]verdictAt
 	total   calls
-	part    []int // nodes that are asked about alone
-	whole   []int // the scan order of these
+	part    []int   // nodes that are asked about alone
+	whole   []int32 // the scan order of these
 }
 
 // verdictAt is what a pod without a node was told about a node.
@@ -105,7 +105,7 @@ func newGame(t *testing.T, r *rand.Rand, total calls) *game {
 	return g
 }
 
-func (g *game) any() int { return g.order()[g.r.IntN(len(g.order()))] }
+func (g *game) any() int { return int(g.order()[g.r.IntN(len(g.order()))]) }
 
 // change changes the cluster or what plugins read beside the cluster.
 func (g *game) change(t *testing.T) {
@@ -138,7 +138,7 @@ func (g *game) change(t *testing.T) {
 	case 9:
 		if g.one(4) {
 			g.tide++
-			g.shifts = append(g.shifts, g.order()...)
+			g.shifts = append(g.shifts, g.slots()...)
 		}
 	case 10:
 		if g.one(2) {
@@ -217,11 +217,11 @@ func (g *game) question() Question {
 // some returns nodes in scan order, often the same ones.
 func (g *game) some() []int {
 	order := g.order()
-	if g.whole == nil || len(order) != len(g.whole) || &order[0] != &g.whole[0] || g.one(4) {
+	if g.whole == nil || !view.SameList(order, g.whole) || g.one(4) {
 		g.whole, g.part = order, nil
 		for k, i := range order {
 			if !g.one(4) || len(g.part) == 0 && k == len(order)-1 {
-				g.part = append(g.part, i)
+				g.part = append(g.part, int(i))
 			}
 		}
 	}

@@ -45,7 +45,9 @@ func (s *podKind) learnTerms() {
 		return
 	}
 	x := &s.effects
-	for id := range int32(s.engine.log.TermSets()) {
+	sets := s.engine.log.TermSets()
+	x.terms = slices.Grow(x.terms, sets)
+	for id := range int32(sets) {
 		x.terms = append(x.terms, 0)
 		switch _, nodes, _ := s.engine.log.TermSet(id); {
 		case len(nodes) == 0:

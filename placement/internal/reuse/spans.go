@@ -47,7 +47,7 @@ func (x *spans) forget() {
 
 // touch says that a node has changed.
 func (x *spans) touch(slot int32) {
-	if int(slot) < len(x.of) && x.of[slot] >= 0 {
+	if int(slot) < len(x.of) && x.of[slot] >= 0 && int(x.of[slot]) < len(x.list) {
 		x.list[x.of[slot]].known = false
 	}
 }
