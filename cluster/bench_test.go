@@ -110,6 +110,32 @@ func BenchmarkAssumeUnsetUnprepared(b *testing.B) {
 	}
 }
 
+// Assume of pods that the snapshot has never seen, one after the other, as a scheduler calls it: the index of pods grows.
+func BenchmarkAssumeNew(b *testing.B) {
+	const pods = 20_000
+	list := make([]*v1.Pod, pods)
+	for i := range list {
+		p := testkit.Pod(fmt.Sprintf("app-%d-pending-%d", i%20, i)).Labels(fmt.Sprintf("app=app-%d", i%20)).Request("cpu=100m,memory=200Mi")
+		if i%2 == 1 {
+			p = p.Request("example.com/gpu=1")
+		}
+		list[i] = p.Obj()
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		b.StopTimer()
+		s := build(b, 5_000, 2)
+		b.StartTimer()
+		for i, p := range list {
+			if err := s.Assume(p, i*7919%5_000); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/pods, "ns/pod")
+}
+
 func BenchmarkMarkRollback(b *testing.B) {
 	for _, pods := range []int{0, 1, 10} {
 		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {

@@ -6,6 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	podkey "github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/plainpod"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
@@ -26,13 +28,13 @@ type info struct {
 func (s *Snapshot) prepare(pod *v1.Pod) *info {
 	set := s.internSet(pod)
 	terms := s.internTerms(pod)
-	s.request = s.requests(s.request[:0], pod)
-	cpu, memory := overhead.NonZero(pod, s.release)
+	request, cpu, memory := s.requests(s.request, pod)
+	s.request = request
 	ports := holdsPorts(pod)
 
 	g := s.sets.at(set)
 	for _, i := range g.infos {
-		if i.terms == terms && i.cpu == cpu && i.memory == memory && i.ports == ports && slices.Equal(i.request, s.request) && s.valid(i) {
+		if i.terms == terms && i.cpu == cpu && i.memory == memory && i.ports == ports && slices.Equal(i.request, request) && s.valid(i) {
 			return i
 		}
 	}
@@ -40,7 +42,7 @@ func (s *Snapshot) prepare(pod *v1.Pod) *info {
 		set: set, terms: terms, setID: g.id,
 		cpu: cpu, memory: memory, ports: ports,
 	}
-	i.request = append(i.usual[:0], s.request...)
+	i.request = append(i.usual[:0], request...)
 	if terms >= 0 {
 		i.termsID = s.terms.at(terms).id
 	}
@@ -67,9 +69,29 @@ func countSame(a, b *info) bool {
 		slices.Equal(a.request, b.request)
 }
 
-// requests appends what pod adds to a row. A running pod counts with its in-place resize, pod overhead and pod-level
-// resources. The schema is shared with forks until a new name needs a column.
-func (s *Snapshot) requests(dst resources.Vector, pod *v1.Pod) resources.Vector {
+// requests writes what pod adds to a row into dst, and returns the row and the non-zero requests. A running pod counts with its
+// in-place resize, pod overhead and pod-level resources.
+func (s *Snapshot) requests(dst resources.Vector, pod *v1.Pod) (row resources.Vector, cpu, memory int64) {
+	ok := false
+	if plainpod.Is(pod) && !podinfo.Resized(pod) {
+		n := s.schema.Len()
+		dst = slices.Grow(dst[:0], n)[:n]
+		clear(dst)
+		cpu, memory, ok = plainpod.Add(dst, s.schema, pod)
+	}
+	if !ok {
+		dst = s.requestsOfAny(dst[:0], pod)
+		cpu, memory = overhead.NonZero(pod, s.release)
+	}
+	dst[resources.Pods] = 1
+	for len(dst) > resources.Scalars && dst[len(dst)-1] == 0 {
+		dst = dst[:len(dst)-1]
+	}
+	return dst, cpu, memory
+}
+
+// requestsOfAny appends the requests of a pod, plain or not. The schema is shared with forks until a new name needs a column.
+func (s *Snapshot) requestsOfAny(dst resources.Vector, pod *v1.Pod) resources.Vector {
 	o := overhead.Options{UseStatus: true, Release: s.release}
 	if s.schemaOwn != s.own {
 		overhead.Each(pod, o, func(name v1.ResourceName, _ int64) {
@@ -78,12 +100,7 @@ func (s *Snapshot) requests(dst resources.Vector, pod *v1.Pod) resources.Vector 
 			}
 		})
 	}
-	dst = overhead.AppendRequests(dst, s.schema, pod, o)
-	dst[resources.Pods] = 1
-	for len(dst) > resources.Scalars && dst[len(dst)-1] == 0 {
-		dst = dst[:len(dst)-1]
-	}
-	return dst
+	return overhead.AppendRequests(dst, s.schema, pod, o)
 }
 
 func (s *Snapshot) ownSchema() {

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/plainpod"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
@@ -131,7 +132,7 @@ func TestWholeUnits(t *testing.T) {
 		{"memory", "9223372036854775807", math.MaxInt64, true},
 	} {
 		q := resource.MustParse(c.q)
-		value, whole := wholeUnits(c.of, &q)
+		value, whole := plainpod.Whole(c.of, &q)
 		require.Equal(t, c.whole, whole, "%s %s", c.of, c.q)
 		if whole {
 			require.Equal(t, c.value, value, "%s %s", c.of, c.q)
@@ -142,7 +143,7 @@ func TestWholeUnits(t *testing.T) {
 		exact bool
 	}{{1, 2, true}, {math.MaxInt64, 0, true}, {math.MaxInt64, 1, false}, {math.MaxInt64 - 1, 1, true}, {math.MinInt64, 0, true}, {math.MinInt64, -1, false}, {math.MinInt64 + 1, -1, true}} {
 		sum := c.a
-		require.Equal(t, c.exact, plus(&sum, c.b), "%+v", c)
+		require.Equal(t, c.exact, plainpod.Plus(&sum, c.b), "%+v", c)
 		if c.exact {
 			require.Equal(t, c.a+c.b, sum)
 		}

@@ -3,6 +3,7 @@ package overhead
 import (
 	"testing"
 
+	"github.com/podberth/podberth/internal/plainpod"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
@@ -34,7 +35,7 @@ func BenchmarkNonZero(b *testing.B) {
 	pod := testkit.Containers("container a requests cpu=500m")
 	b.ReportAllocs()
 	for b.Loop() {
-		if cpu, memory := NonZero(pod, release.Current); cpu != 500 || memory != defaultMemoryBytes {
+		if cpu, memory := NonZero(pod, release.Current); cpu != 500 || memory != plainpod.MemoryBytes {
 			b.Fatal(cpu, memory)
 		}
 	}

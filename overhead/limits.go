@@ -1,6 +1,10 @@
 package overhead
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
+)
 
 // Limits returns the most that the pod may use, as a new list. Limits are summed like [Requests], with these differences:
 //
@@ -40,7 +44,7 @@ func Limits(pod *v1.Pod, o Options) v1.ResourceList {
 func effectiveLimits(pod *v1.Pod, c *v1.Container, plainInit bool, o Options) v1.ResourceList {
 	if o.UseStatus && !plainInit {
 		if s := statusOf(pod, c.Name); s != nil && s.Resources != nil {
-			if resizeInfeasible(pod) {
+			if podinfo.ResizeInfeasible(pod) {
 				return s.Resources.Limits
 			}
 			return largest(c.Resources.Limits, s.Resources.Limits)
@@ -63,7 +67,7 @@ func podLevelLimits(total v1.ResourceList, pod *v1.Pod, o Options) {
 		q := spec.DeepCopy()
 		if o.usePodStatus(pod) && pod.Status.Resources.Limits != nil {
 			actuated, ok := pod.Status.Resources.Limits[name]
-			if resizeInfeasible(pod) || ok && actuated.Cmp(q) > 0 {
+			if podinfo.ResizeInfeasible(pod) || ok && actuated.Cmp(q) > 0 {
 				q = actuated.DeepCopy() // zero when the list does not name the resource
 			}
 		}

@@ -3,6 +3,7 @@ package overhead
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/release"
 )
 
@@ -14,21 +15,6 @@ func podStatusCounts(v release.Version) bool { return v.AtLeast(release.V1_36) }
 // sumsFirst reports whether the largest of three sums over the pod counts, as in v1.37, and not the sum of the largest amounts of
 // each container (rule L4.1).
 func sumsFirst(v release.Version) bool { return v.AtLeast(release.V1_37) }
-
-// resized reports whether the status of the pod has amounts that may differ from those of the spec.
-func resized(pod *v1.Pod) bool {
-	if pod.Status.Resources != nil || pod.Status.AllocatedResources != nil || resizeInfeasible(pod) {
-		return true
-	}
-	for _, list := range [...][]v1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
-		for i := range list {
-			if list[i].Resources != nil || list[i].AllocatedResources != nil {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // resizedRequests is Requests of v1.37: the largest of three sums, each over all containers, plain init containers included
 // (rules L4.1 and L4.3):
@@ -73,7 +59,7 @@ func summed(pod *v1.Pod, o Options) (of []amounts, whole [2]v1.ResourceList) {
 	if status := pod.Status.Resources; !o.IgnorePodStatus && status != nil && status.Requests != nil && pod.Status.AllocatedResources != nil {
 		of, whole = resizedSums[2:], [...]v1.ResourceList{pod.Status.AllocatedResources, status.Requests}
 	}
-	if resizeInfeasible(pod) {
+	if podinfo.ResizeInfeasible(pod) {
 		of = of[:len(of)-1]
 	}
 	return of, whole
@@ -94,14 +80,14 @@ func (of amounts) list(c *v1.Container, s *v1.ContainerStatus, infeasible bool) 
 
 // effective returns what a container counts with, in the form that ofContainers takes.
 func (of amounts) effective(pod *v1.Pod, c *v1.Container, _ bool, o Options) v1.ResourceList {
-	return withMissing(of.list(c, statusOf(pod, c.Name), resizeInfeasible(pod)), o)
+	return withMissing(of.list(c, statusOf(pod, c.Name), podinfo.ResizeInfeasible(pod)), o)
 }
 
 // resizedLimits returns the limits of the containers in v1.37: the larger of the sum over the spec, unless the resize is infeasible,
 // and the sum over the actuated limits, where known, else those of the spec (rule L4.1). The limits of the pod's status stand for the
 // second sum.
 func resizedLimits(pod *v1.Pod, o Options) v1.ResourceList {
-	infeasible := resizeInfeasible(pod)
+	infeasible := podinfo.ResizeInfeasible(pod)
 	spec := func(_ *v1.Pod, c *v1.Container, _ bool, _ Options) v1.ResourceList { return c.Resources.Limits }
 	actuated := func(pod *v1.Pod, c *v1.Container, _ bool, _ Options) v1.ResourceList {
 		switch s := statusOf(pod, c.Name); {
@@ -129,7 +115,7 @@ func podLevelHeld(pod *v1.Pod, o Options) v1.ResourceList {
 	}
 	lists := []v1.ResourceList{pod.Spec.Resources.Requests}
 	if o.usePodStatus(pod) {
-		if resizeInfeasible(pod) {
+		if podinfo.ResizeInfeasible(pod) {
 			lists = nil
 		}
 		lists = append(lists, pod.Status.Resources.Requests, pod.Status.AllocatedResources)
@@ -144,7 +130,7 @@ func podLevelHeldLimits(pod *v1.Pod) v1.ResourceList {
 		return nil
 	}
 	out := largest(pod.Status.Resources.Limits)
-	if !resizeInfeasible(pod) {
+	if !podinfo.ResizeInfeasible(pod) {
 		out = largest(out, pod.Spec.Resources.Limits)
 	}
 	return podLevelOnly(out)

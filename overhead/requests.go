@@ -99,7 +99,7 @@ func effectiveRequests(pod *v1.Pod, c *v1.Container, plainInit bool, o Options) 
 	r := c.Resources.Requests
 	if o.UseStatus && !plainInit {
 		if s := statusOf(pod, c.Name); s != nil && s.Resources != nil {
-			if resizeInfeasible(pod) {
+			if podinfo.ResizeInfeasible(pod) {
 				r = largest(s.Resources.Requests, s.AllocatedResources)
 			} else {
 				r = largest(r, s.Resources.Requests, s.AllocatedResources)
@@ -127,7 +127,7 @@ func podLevelRequest(pod *v1.Pod, name v1.ResourceName, spec resource.Quantity, 
 		return spec.DeepCopy()
 	}
 	status := pod.Status.Resources
-	if resizeInfeasible(pod) {
+	if podinfo.ResizeInfeasible(pod) {
 		q := largest(status.Requests, pod.Status.AllocatedResources)[name]
 		return q // zero when neither list names the resource
 	}
@@ -145,17 +145,6 @@ func statusOf(pod *v1.Pod, name string) *v1.ContainerStatus {
 		}
 	}
 	return nil
-}
-
-// resizeInfeasible reports whether the node can never grant the desired resources. It reads only the reason of the first
-// PodResizePending condition, and not the old field status.resize.
-func resizeInfeasible(pod *v1.Pod) bool {
-	for i := range pod.Status.Conditions {
-		if c := &pod.Status.Conditions[i]; c.Type == v1.PodResizePending {
-			return c.Reason == v1.PodReasonInfeasible
-		}
-	}
-	return false
 }
 
 // walk accumulates the containers of a pod in the order of their declaration.

@@ -1,6 +1,10 @@
 package overhead
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
+)
 
 // This file is resizedRequests in integers.
 
@@ -13,7 +17,7 @@ func (s *sums) resized(pod *v1.Pod, o Options) bool {
 		}
 	}
 	s.stepsRaiseTotals()
-	infeasible := resizeInfeasible(pod)
+	infeasible := podinfo.ResizeInfeasible(pod)
 	for _, x := range of {
 		one := sums{schema: s.schema, basic: s.basic, absent: s.absent, defaults: s.defaults}
 		if !one.containers(pod, x, infeasible) || !s.raiseTo(&one) {

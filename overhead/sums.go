@@ -1,12 +1,13 @@
 package overhead
 
 import (
-	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/plainpod"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -65,7 +66,7 @@ func (s *sums) pod(pod *v1.Pod, o Options) bool {
 		return true
 	}
 	if o.UseStatus && sumsFirst(o.Release) {
-		if resized(pod) {
+		if podinfo.Resized(pod) {
 			return s.missing(o) && s.resized(pod, o) && s.overhead(pod, o)
 		}
 		o.UseStatus = false
@@ -73,7 +74,7 @@ func (s *sums) pod(pod *v1.Pod, o Options) bool {
 	if !s.missing(o) {
 		return false
 	}
-	infeasible := o.UseStatus && resizeInfeasible(pod)
+	infeasible := o.UseStatus && podinfo.ResizeInfeasible(pod)
 	for i := range pod.Spec.Containers {
 		if !s.load(pod, &pod.Spec.Containers[i], o.UseStatus, infeasible) || !s.run(false) {
 			return false
@@ -102,7 +103,7 @@ func (s *sums) missing(o Options) bool {
 		if !s.wants(name) {
 			continue
 		}
-		if v, ok := wholeUnits(name, &q); !ok || !s.miss(name, v) {
+		if v, ok := plainpod.Whole(name, &q); !ok || !s.miss(name, v) {
 			return false
 		}
 	}
@@ -178,7 +179,7 @@ func (s *sums) raise(name v1.ResourceName, q *resource.Quantity) bool {
 			return false
 		}
 	}
-	v, ok := wholeUnits(name, q)
+	v, ok := plainpod.Whole(name, q)
 	a.raise(&a.step, hasStep, v)
 	return ok
 }
@@ -197,10 +198,10 @@ func (s *sums) run(sidecar bool) bool {
 		if !a.in(hasStep) {
 			continue
 		}
-		ok := plus(&a.total, a.step)
+		ok := plainpod.Plus(&a.total, a.step)
 		a.has |= hasTotal
 		if sidecar {
-			ok = ok && plus(&a.side, a.step)
+			ok = ok && plainpod.Plus(&a.side, a.step)
 			a.raise(&a.peak, hasPeak, a.side)
 		}
 		if !ok {
@@ -219,7 +220,7 @@ func (s *sums) start() bool {
 			continue
 		}
 		need := a.side
-		if !plus(&need, a.step) {
+		if !plainpod.Plus(&need, a.step) {
 			return false
 		}
 		a.raise(&a.peak, hasPeak, need)
@@ -275,7 +276,7 @@ func (s *sums) addSteps() bool {
 		if !a.in(hasTotal) {
 			a.total = 0
 		}
-		if !plus(&a.total, a.step) {
+		if !plainpod.Plus(&a.total, a.step) {
 			return false
 		}
 		a.has = a.has&^hasStep | hasTotal
@@ -311,31 +312,4 @@ func (s *sums) sort() {
 	if s.n > 2 || s.n == 2 && compareNames(s.at[0].name, s.at[1].name) > 0 { // cpu and memory are in order mostly
 		slices.SortFunc(s.at[:s.n], func(a, b amount) int { return compareNames(a.name, b.name) })
 	}
-}
-
-// plus adds v to *sum and reports whether the result is exact.
-func plus(sum *int64, v int64) bool {
-	n := resources.Add(*sum, v)
-	if n-v != *sum { // the sum saturated
-		return false
-	}
-	*sum = n
-	return true
-}
-
-// wholeUnits returns the quantity in the scheduler's units when it is a whole number of them.
-func wholeUnits(name v1.ResourceName, q *resource.Quantity) (int64, bool) {
-	v, ok := q.AsInt64()
-	if name != v1.ResourceCPU {
-		if ok {
-			return v, true
-		}
-		v = q.Value()
-		return v, q.CmpInt64(v) == 0
-	}
-	if ok && v <= math.MaxInt64/1000 && v >= math.MinInt64/1000 {
-		return v * 1000, true
-	}
-	v = q.MilliValue()
-	return v, q.Cmp(*resource.NewMilliQuantity(v, resource.DecimalSI)) == 0
 }

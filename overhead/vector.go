@@ -7,14 +7,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/plainpod"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
-)
-
-// Amounts with which a container without a cpu or memory request counts in scores.
-const (
-	defaultMilliCPU    int64 = 100
-	defaultMemoryBytes int64 = 200 << 20
 )
 
 // Each calls yield for every resource of [Requests] that kube-scheduler counts, zero amounts included: cpu in thousandths,
@@ -53,6 +49,12 @@ func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod,
 	for range schema.Len() {
 		dst = append(dst, 0)
 	}
+	if plain(pod, o) {
+		if _, _, ok := plainpod.Add(dst[start:], schema, pod); ok {
+			return dst
+		}
+		clear(dst[start:])
+	}
 	eachRequest(pod, o, schema, func(name v1.ResourceName, value int64) {
 		c := schema.Intern(name)
 		dst = dst.Grow(start + schema.Len())
@@ -83,13 +85,28 @@ func NonZeroIncoming(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
 	return nonZero(pod, Options{IgnorePodLevel: true}, true, true)
 }
 
+// plain reports whether the pod is plain and the options leave it plain.
+func plain(pod *v1.Pod, o Options) bool {
+	return plainpod.Is(pod) && len(o.Missing) == 0 && !(o.UseStatus && podinfo.Resized(pod))
+}
+
 func nonZero(pod *v1.Pod, o Options, cpu, memory bool) (cpuMilli, memoryBytes int64) {
+	if plain(pod, o) {
+		if cpuMilli, memoryBytes, ok := plainpod.Add(nil, nil, pod); ok {
+			return cpuMilli, memoryBytes
+		}
+	}
+	return generalNonZero(pod, o, cpu, memory)
+}
+
+// generalNonZero is nonZero for every pod, plain or not.
+func generalNonZero(pod *v1.Pod, o Options, cpu, memory bool) (cpuMilli, memoryBytes int64) {
 	s := sums{basic: true}
 	if cpu {
-		s.miss(v1.ResourceCPU, defaultMilliCPU)
+		s.miss(v1.ResourceCPU, plainpod.MilliCPU)
 	}
 	if memory {
-		s.miss(v1.ResourceMemory, defaultMemoryBytes)
+		s.miss(v1.ResourceMemory, plainpod.MemoryBytes)
 	}
 	if s.pod(pod, o) {
 		for i := range s.n {
@@ -104,10 +121,10 @@ func nonZero(pod *v1.Pod, o Options, cpu, memory bool) (cpuMilli, memoryBytes in
 	}
 	o.Missing = v1.ResourceList{}
 	if cpu {
-		o.Missing[v1.ResourceCPU] = *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI)
+		o.Missing[v1.ResourceCPU] = *resource.NewMilliQuantity(plainpod.MilliCPU, resource.DecimalSI)
 	}
 	if memory {
-		o.Missing[v1.ResourceMemory] = *resource.NewQuantity(defaultMemoryBytes, resource.BinarySI)
+		o.Missing[v1.ResourceMemory] = *resource.NewQuantity(plainpod.MemoryBytes, resource.BinarySI)
 	}
 	list := Requests(pod, o)
 	return resources.Value(v1.ResourceCPU, list[v1.ResourceCPU]), resources.Value(v1.ResourceMemory, list[v1.ResourceMemory])
