@@ -85,9 +85,6 @@ func merge[K comparable](older, newer map[K]int32, bottom bool) map[K]int32 {
 	return m
 }
 
-// size returns the number of entries of a map that was never shared.
-func (l *layered[K]) size() int { return len(l.top) }
-
 // reset empties the map; n is the number of entries to come.
 func (l *layered[K]) reset(own *owner, n int) {
 	l.frozen, l.top, l.own = nil, make(map[K]int32, n), own

@@ -45,7 +45,7 @@ func TestLayeredMap(t *testing.T) {
 					t.Fatalf("seed %d: %s", seed, k)
 				}
 				if !shared {
-					require.Equal(t, len(f.plain), f.m.size())
+					require.Len(t, f.m.top, len(f.plain))
 					require.Empty(t, f.m.frozen)
 				}
 				for i, layer := range f.m.frozen {
@@ -72,5 +72,5 @@ func TestFreezeOfNothing(t *testing.T) {
 	var m layered[string]
 	m.put(&owner{}, "a", 1)
 	require.Empty(t, m.frozen)
-	require.Equal(t, 1, m.size())
+	require.Len(t, m.top, 1)
 }

@@ -119,12 +119,21 @@ func (s *Snapshot) fill(o *Objects) (errs field.ErrorList) {
 
 // fillPods finds the slots of all pods first, so that it can allocate every row in its final size.
 func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
-	const nowhere, unknown = -1, -2
 	at := make([]int32, len(pods))
 	room := make([]int32, s.n)
+	for i, pod := range pods {
+		at[i] = gone
+		if pod != nil && pod.Spec.NodeName != "" && !Finished(pod) {
+			if at[i] = s.nodeIndex.get(pod.Spec.NodeName); at[i] >= 0 {
+				room[at[i]]++
+			}
+		}
+	}
+	for slot, n := range room {
+		s.row(slot).pods = make([]entry, 0, n)
+	}
 	out := map[podKey]bool{} // pods that are not on a slot
 	for i, pod := range pods {
-		at[i] = nowhere
 		if pod == nil {
 			errs = append(errs, field.Required(field.NewPath("pods").Index(i), "a nil pod"))
 			continue
@@ -133,40 +142,22 @@ func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
 			errs = append(errs, field.Required(field.NewPath("pods").Index(i).Child("metadata", "name"), "a pod needs a name"))
 			continue
 		}
-		key := keyOf(pod)
-		slot := gone
-		if pod.Spec.NodeName != "" && !Finished(pod) {
-			slot, at[i] = s.nodeIndex.get(pod.Spec.NodeName), unknown
-		}
-		known, elsewhere := s.index.size()+len(out), false
-		if slot < 0 {
-			elsewhere = s.index.get(key) != gone
-			out[key] = true
-		} else {
-			elsewhere = out[key]
-			s.index.put(s.own, key, slot)
-			at[i] = slot
-			room[slot]++
-		}
-		if elsewhere || s.index.size()+len(out) == known { // the key was there before
+		hash, slot := hashOf(pod), int(at[i])
+		on, _ := s.seek(hash, pod.Namespace, pod.Name)
+		if on >= 0 || len(out) > 0 && out[keyOf(pod)] {
 			errs = append(errs, field.Duplicate(field.NewPath("pods").Index(i).Child("metadata", "name"), podinfo.Name(pod)))
+			continue
 		}
-	}
-	if len(errs) > 0 {
-		return errs
-	}
-	for slot, n := range room {
-		s.row(slot).pods = make([]entry, 0, n)
-	}
-	for i, pod := range pods {
-		switch slot := at[i]; {
-		case slot >= 0:
-			s.place(pod, s.prepare(pod), int(slot), len(s.row(int(slot)).pods))
-		case slot == unknown:
+		if slot >= 0 {
+			s.insert(pod, hash, s.prepare(pod), slot, len(s.row(slot).pods))
+			continue
+		}
+		out[keyOf(pod)] = true
+		if pod.Spec.NodeName != "" && !Finished(pod) {
 			s.addOrphan(pod)
 		}
 	}
-	return nil
+	return errs
 }
 
 // load fills the table of one kind.

@@ -22,7 +22,7 @@ func (s *Snapshot) addNode(node *v1.Node) {
 	s.record(undo{kind: undoOccupy, slot: slot, tree: tree, order: order})
 	for _, pod := range slices.Collect(s.orphans.in(node.Name)) {
 		s.removeOrphan(pod)
-		s.insert(pod, s.prepare(pod), slot, len(s.row(slot).pods))
+		s.insert(pod, hashOf(pod), s.prepare(pod), slot, len(s.row(slot).pods))
 	}
 }
 

@@ -11,9 +11,6 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// orphan is the value in the index of pods for a pod whose node is not in the snapshot.
-const orphan int32 = -2
-
 // Finished reports whether a pod has ended (phase Succeeded or Failed), so that it holds nothing on its node. A nil pod has
 // not ended.
 func Finished(pod *v1.Pod) bool { return pod != nil && podinfo.Finished(pod) }
@@ -31,25 +28,26 @@ func (s *Snapshot) Assume(pod *v1.Pod, slot int) error {
 	if pod == nil {
 		return failed(field.ErrorTypeRequired, "pods", nil, "a nil pod")
 	}
-	if err := s.assumable(pod, slot); err != nil {
+	hash := hashOf(pod)
+	if err := s.assumable(pod, hash, slot); err != nil {
 		return err
 	}
-	s.insert(pod, s.prepare(pod), slot, len(s.row(slot).pods))
+	s.insert(pod, hash, s.prepare(pod), slot, len(s.row(slot).pods))
 	return nil
 }
 
-func (s *Snapshot) assumable(pod *v1.Pod, slot int) error {
+func (s *Snapshot) assumable(pod *v1.Pod, hash uint32, slot int) error {
 	if slot < 0 || slot >= s.n || s.Node(slot) == nil {
 		return failure{failed(field.ErrorTypeNotFound, "slot", int64(slot), "no node is there, slots run from 0 to %d", s.n-1), ErrUnknownNode}
 	}
 	if Finished(pod) {
 		return failed(field.ErrorTypeInvalid, "pods.status.phase", string(pod.Status.Phase), "pod %s has finished", podinfo.Name(pod))
 	}
-	switch at := s.index.get(keyOf(pod)); {
-	case at == orphan:
+	if on, _ := s.seek(hash, pod.Namespace, pod.Name); on >= 0 {
+		return failure{failed(field.ErrorTypeDuplicate, "pods", podinfo.Name(pod), "the pod is on node %q", s.Node(on).Name), ErrPlaced}
+	}
+	if s.isOrphan(pod) {
 		return failure{failed(field.ErrorTypeDuplicate, "pods", podinfo.Name(pod), "the pod is on a node that is not in the snapshot"), ErrPlaced}
-	case at >= 0:
-		return failure{failed(field.ErrorTypeDuplicate, "pods", podinfo.Name(pod), "the pod is on node %q", s.Node(int(at)).Name), ErrPlaced}
 	}
 	return nil
 }
@@ -62,57 +60,56 @@ func (s *Snapshot) updatePod(pod *v1.Pod) error {
 	if pod.Name == "" {
 		return failed(field.ErrorTypeRequired, "pods.metadata.name", "", "a pod needs a name")
 	}
-	at := s.index.get(keyOf(pod))
+	hash := hashOf(pod)
+	on, at := s.seek(hash, pod.Namespace, pod.Name)
 	if Finished(pod) {
-		s.drop(pod, at)
+		s.drop(pod, on, at)
 		return nil
 	}
 	if pod.Spec.NodeName == "" {
-		if at >= 0 {
-			s.renew(pod, int(at))
+		if on >= 0 {
+			s.renew(pod, on, at)
 		}
 		return nil
 	}
-	slot := s.nodeIndex.get(pod.Spec.NodeName)
-	if slot >= 0 && slot == at {
-		s.renew(pod, int(at))
+	slot := int(s.nodeIndex.get(pod.Spec.NodeName))
+	if slot >= 0 && slot == on {
+		s.renew(pod, on, at)
 		return nil
 	}
-	s.drop(pod, at)
+	s.drop(pod, on, at)
 	if slot < 0 {
 		s.addOrphan(pod)
 		return nil
 	}
-	s.insert(pod, s.prepare(pod), int(slot), len(s.row(int(slot)).pods))
+	s.insert(pod, hash, s.prepare(pod), slot, len(s.row(slot).pods))
 	return nil
 }
 
-func (s *Snapshot) renew(pod *v1.Pod, slot int) {
-	at := s.row(slot).find(pod.Namespace, pod.Name)
+func (s *Snapshot) renew(pod *v1.Pod, slot, at int) {
 	if s.row(slot).pods[at].pod != pod {
 		s.replace(pod, s.prepare(pod), slot, at)
 	}
 }
 
-// drop removes the pod from the slot at, or from the orphans, if it is there.
-func (s *Snapshot) drop(pod *v1.Pod, at int32) {
+// drop removes the pod from its place in a slot, which seek found, or from the orphans, if it is there.
+func (s *Snapshot) drop(pod *v1.Pod, slot, at int) {
 	switch {
-	case at >= 0:
-		s.take(int(at), s.row(int(at)).find(pod.Namespace, pod.Name))
-	case at == orphan:
+	case slot >= 0:
+		s.take(slot, at)
+	case s.isOrphan(pod):
 		s.removeOrphan(s.findOrphan(pod))
 	}
 }
 
 // removePod is Remove for a pod.
 func (s *Snapshot) removePod(pod *v1.Pod) error {
-	at := s.index.get(keyOf(pod))
+	slot, at := s.seek(hashOf(pod), pod.Namespace, pod.Name)
 	var have *v1.Pod
 	switch {
-	case at >= 0:
-		r := s.row(int(at))
-		have = r.pods[r.find(pod.Namespace, pod.Name)].pod
-	case at == orphan:
+	case slot >= 0:
+		have = s.row(slot).pods[at].pod
+	case s.isOrphan(pod):
 		have = s.findOrphan(pod)
 	default:
 		return failed(field.ErrorTypeNotFound, "pods", podinfo.Name(pod), "")
@@ -120,7 +117,7 @@ func (s *Snapshot) removePod(pod *v1.Pod) error {
 	if pod.UID != "" && have.UID != "" && pod.UID != have.UID {
 		return failed(field.ErrorTypeNotFound, "pods", podinfo.Name(pod), "the pod of this name has UID %q, not %q", have.UID, pod.UID)
 	}
-	s.drop(pod, at)
+	s.drop(pod, slot, at)
 	return nil
 }
 
@@ -132,7 +129,7 @@ func (s *Snapshot) Orphans() []*v1.Pod {
 
 func (s *Snapshot) addOrphan(pod *v1.Pod) {
 	s.orphans.put(s.own, pod.Spec.NodeName, podinfo.Name(pod), pod)
-	s.index.put(s.own, keyOf(pod), orphan)
+	s.orphanKeys.put(s.own, keyOf(pod), 0)
 	s.enrol(pod)
 	s.record(undo{kind: undoFunc, call: func() { s.removeOrphan(pod) }})
 }
@@ -140,8 +137,13 @@ func (s *Snapshot) addOrphan(pod *v1.Pod) {
 func (s *Snapshot) removeOrphan(pod *v1.Pod) {
 	s.orphans.remove(s.own, pod.Spec.NodeName, podinfo.Name(pod))
 	s.expel(pod)
-	s.index.delete(s.own, keyOf(pod))
+	s.orphanKeys.delete(s.own, keyOf(pod))
 	s.record(undo{kind: undoFunc, call: func() { s.addOrphan(pod) }})
+}
+
+// isOrphan reports whether the orphans have a pod of the pod's namespace and name.
+func (s *Snapshot) isOrphan(pod *v1.Pod) bool {
+	return s.orphans.n > 0 && s.orphanKeys.get(keyOf(pod)) != gone
 }
 
 // findOrphan returns the orphan of the pod's namespace and name.
@@ -175,18 +177,18 @@ func (s *Snapshot) Pods(i int) iter.Seq[*v1.Pod] {
 
 // podSlot returns the slot that the pod of that namespace and name is on, assumed or bound, and -1 when it is on none.
 func (s *Snapshot) podSlot(namespace, name string) int {
-	return max(int(s.index.get(podKey{namespace, name})), -1)
+	slot, _ := s.seek(podHash(namespace, name), namespace, name)
+	return slot
 }
 
 // Pod returns the pod of that namespace and name as the snapshot has it on a slot, assumed or bound; nil when it is on no
 // slot.
 func (s *Snapshot) Pod(namespace, name string) *v1.Pod {
-	slot := s.podSlot(namespace, name)
+	slot, at := s.seek(podHash(namespace, name), namespace, name)
 	if slot < 0 {
 		return nil
 	}
-	r := s.row(slot)
-	return r.pods[r.find(namespace, name)].pod
+	return s.row(slot).pods[at].pod
 }
 
 // infoOf returns what an assigned pod counts with; nil for a nil pod and for a pod object that is on no slot.
@@ -194,12 +196,11 @@ func (s *Snapshot) infoOf(pod *v1.Pod) *info {
 	if pod == nil {
 		return nil
 	}
-	slot := s.index.get(keyOf(pod))
+	slot, at := s.seek(hashOf(pod), pod.Namespace, pod.Name)
 	if slot < 0 {
 		return nil
 	}
-	r := s.row(int(slot))
-	if e := r.pods[r.find(pod.Namespace, pod.Name)]; e.pod == pod {
+	if e := &s.row(slot).pods[at]; e.pod == pod {
 		return e.info
 	}
 	return nil

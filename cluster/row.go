@@ -21,6 +21,7 @@ type row struct {
 type entry struct {
 	pod  *v1.Pod
 	info *info
+	hash uint32 // of the pod's namespace and name
 }
 
 // podKey is the namespace and name of a pod.
@@ -41,23 +42,18 @@ func (s *Snapshot) writeRow(slot int) *row {
 	return *p
 }
 
-// insert puts a pod into a slot, at a position among its pods.
-func (s *Snapshot) insert(pod *v1.Pod, info *info, slot, at int) {
-	s.place(pod, info, slot, at)
-	s.index.put(s.own, keyOf(pod), int32(slot))
-}
-
-// place is insert without the change of the index of pods.
-func (s *Snapshot) place(pod *v1.Pod, info *info, slot, at int) {
+// insert puts a pod of that hash into a slot, at a position among its pods.
+func (s *Snapshot) insert(pod *v1.Pod, hash uint32, info *info, slot, at int) {
 	if !s.valid(info) {
 		info = s.prepare(pod)
 	}
 	r := s.writeRow(slot)
 	if at == len(r.pods) {
-		r.pods = append(r.pods, entry{pod, info})
+		r.pods = append(r.pods, entry{pod, info, hash})
 	} else {
-		r.pods = slices.Insert(r.pods, at, entry{pod, info})
+		r.pods = slices.Insert(r.pods, at, entry{pod, info, hash})
 	}
+	s.enter(hash, slot)
 	s.enrol(pod)
 	s.join(r, info, slot)
 	s.sum(r, slot, nil, info)
@@ -82,7 +78,7 @@ func (s *Snapshot) take(slot, at int) {
 	if e.info.ports {
 		r.ports = slices.DeleteFunc(r.ports, func(p *v1.Pod) bool { return p == e.pod })
 	}
-	s.index.delete(s.own, keyOf(e.pod))
+	s.erase(e.hash, slot)
 	s.record(undo{kind: undoTake, slot: slot, at: at, pod: e.pod, info: e.info})
 	s.logPod(slot, e.info, -1)
 }
@@ -94,7 +90,7 @@ func (s *Snapshot) replace(pod *v1.Pod, info *info, slot, at int) {
 	}
 	r := s.writeRow(slot)
 	e := r.pods[at]
-	r.pods[at] = entry{pod, info}
+	r.pods[at] = entry{pod, info, e.hash}
 	s.expel(e.pod)
 	s.enrol(pod)
 	if countSame(e.info, info) {
@@ -182,11 +178,23 @@ func (s *Snapshot) addNonZero(slot int, cpu, memory int64) bool {
 	return resources.Vector(s.nonZero.write(s.own, slot)[:]).Add(add[:])
 }
 
-// find returns the position of a pod that is in the slot.
-func (r *row) find(namespace, name string) int {
-	for i := len(r.pods) - 1; ; i-- { // assumed pods are at the end
+// find returns the position of the pod of that hash, namespace and name, -1 when it is not there. A nil row has no pods.
+func (r *row) find(hash uint32, namespace, name string) int {
+	if r == nil {
+		return -1
+	}
+	for i := len(r.pods) - 1; i >= 0; i-- { // assumed pods are at the end
+		if r.pods[i].hash != hash {
+			continue
+		}
 		if p := r.pods[i].pod; p.Name == name && p.Namespace == namespace {
 			return i
 		}
 	}
+	return -1
+}
+
+// has reports whether a pod of that hash is there. A nil row has no pods.
+func (r *row) has(hash uint32) bool {
+	return r != nil && slices.ContainsFunc(r.pods, func(e entry) bool { return e.hash == hash })
 }

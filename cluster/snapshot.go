@@ -44,8 +44,9 @@ type core struct {
 	requested   vectors
 	nonZero     column[[2]int64]
 	nodeIndex   layered[string]
-	index       layered[podKey]
+	index       podIndex
 	orphans     table[*v1.Pod]
+	orphanKeys  layered[podKey]
 	members     table[*v1.Pod] // of groups, by namespace and group
 	sets        groups
 	terms       groups

@@ -115,7 +115,7 @@ func (s *Snapshot) back(u undo) {
 	case undoInsert:
 		s.take(u.slot, u.at)
 	case undoTake:
-		s.insert(u.pod, u.info, u.slot, u.at)
+		s.insert(u.pod, hashOf(u.pod), u.info, u.slot, u.at)
 	case undoReplace:
 		s.replace(u.pod, u.info, u.slot, u.at)
 	case undoOccupy:

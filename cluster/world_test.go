@@ -281,10 +281,11 @@ func (w *world) verify(t *testing.T) {
 
 // assumePrepared is Assume with what prepare returned for the pod or for a pod that counts the same.
 func assumePrepared(s *Snapshot, info *info, pod *v1.Pod, slot int) error {
-	if err := s.assumable(pod, slot); err != nil {
+	hash := hashOf(pod)
+	if err := s.assumable(pod, hash, slot); err != nil {
 		return err
 	}
-	s.insert(pod, info, slot, podCount(s, slot))
+	s.insert(pod, hash, info, slot, podCount(s, slot))
 	return nil
 }
 
