@@ -25,7 +25,7 @@ func TestHeap(t *testing.T) {
 			all := heapOf(t, nodes, perNodePods)
 			perPod := float64(all-empty) / float64(pods)
 			line += fmt.Sprintf("; %d pods: %.1f MB, %.0f bytes a pod", pods, float64(all)/1e6, perPod)
-			require.Less(t, perPod, 250.0)
+			require.Less(t, perPod, 150.0)
 		}
 		require.Less(t, perNode, 1000.0)
 		t.Log(line)
