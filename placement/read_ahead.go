@@ -10,7 +10,7 @@ import (
 // takes a sixth less (BenchmarkCold). The result says nothing; it is there because what nobody uses is not read.
 func readAhead(pod *v1.Pod) int {
 	s := &pod.Spec
-	n := len(pod.Labels[""]) + len(s.NodeName) + len(s.Tolerations) + len(s.Volumes) + len(s.ResourceClaims) + len(pod.Status.NominatedNodeName)
+	n := len(pod.Labels[""]) + len(s.NodeName) + len(s.Tolerations) + len(s.Volumes) + len(s.ResourceClaims) + len(pod.Status.Phase) + len(pod.Status.NominatedNodeName)
 	for i := range s.Containers {
 		c := &s.Containers[i]
 		_, some := c.Resources.Requests[""]
