@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // The heap that a snapshot needs beside the API objects: so much for each node, and so much for each pod.
@@ -35,19 +37,11 @@ func TestHeap(t *testing.T) {
 // heapOf returns the heap of a snapshot of so many nodes with so many pods each.
 func heapOf(t *testing.T, nodes, perNode int) int64 {
 	o := fleet(nodes, perNode)
-	before := heap()
+	before := testkit.Heap()
 	s, err := New(o)
 	require.NoError(t, err)
-	used := int64(heap()) - int64(before)
+	used := int64(testkit.Heap()) - int64(before)
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(&o)
 	return used
-}
-
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

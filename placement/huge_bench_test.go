@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // BenchmarkHuge makes a plan over 100,000 nodes with 1,000,000 pods and decides 1,000 pods of 20 applications that spread softly over
@@ -23,13 +25,7 @@ func BenchmarkHuge(b *testing.B) {
 		return p.Spread(5, v1.LabelTopologyZone, v1.ScheduleAnyway, "app="+app).Obj()
 	}
 	s := runningReplicas(b, nodes, 10, kind)
-	heap := func() float64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return float64(m.HeapAlloc) / 1e6
-	}
+	heap := func() float64 { return float64(testkit.Heap()) / 1e6 }
 	var pods []*v1.Pod
 	for i := range 1000 {
 		pods = append(pods, kind(20_000_000+i))

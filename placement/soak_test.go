@@ -16,6 +16,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/release"
@@ -67,7 +68,7 @@ func TestSoak(t *testing.T) {
 			s.check()
 		}
 		if k := min(n*5 / *soakOperations, 2); n%every == 0 && k > 0 {
-			peaks[k-1] = max(peaks[k-1], heapInUse())
+			peaks[k-1] = max(peaks[k-1], testkit.Heap())
 		}
 	}
 	t.Logf("%d operations: %+v; at most %d kB in use in the second fifth, %d kB later", *soakOperations, s.counts, peaks[0]>>10, peaks[1]>>10)
@@ -79,13 +80,6 @@ func TestSoak(t *testing.T) {
 		require.Greater(t, n, *soakOperations/500, name)
 	}
 	runtime.KeepAlive(s)
-}
-
-func heapInUse() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 func (s *soak) queueOptions() queue.Options {

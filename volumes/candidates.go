@@ -18,8 +18,8 @@ type candidate struct {
 	reserved bool // whether its claimRef is the claim
 }
 
-// candidates are the volumes that a claim could take, in the order of choice. Most volumes require a label of their nodes. A node is asked only
-// about the volumes that require one of its labels, and about those that require none.
+// candidates are the volumes that a claim could take, in the order of choice. Most volumes require a label of their nodes. A node is asked about
+// two kinds of volumes: those that require one of its labels, and those that require no label.
 type candidates struct {
 	list     []candidate
 	reserved int                   // so many come first, and have the claim as their claimRef
