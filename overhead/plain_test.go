@@ -34,7 +34,7 @@ func plainPod(seed uint64, amounts []string) *v1.Pod {
 func TestPlainAgainstGeneral(t *testing.T) {
 	whole := []string{"0", "1", "2", "1500", "7", "-1"}
 	edges := []string{"9223372036854775807", "-9223372036854775808", "9223372036854775", "-9223372036854776", "1n", "500m", "1.5Gi", "10E"}
-	short, general := 0, 0
+	short, general, pairs := 0, 0, 0
 	for seed := range uint64(testkit.Rounds(2000)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		amounts, small := whole, seed%2 == 0
@@ -64,7 +64,7 @@ func TestPlainAgainstGeneral(t *testing.T) {
 			require.Equal(t, [2]int64{wantCPU, wantMemory}, [2]int64{cpu, memory}, "seed %d", seed)
 			short++
 			want := make(resources.Vector, schema.Len())
-			eachRequest(pod, o, schema, func(name v1.ResourceName, value int64) {
+			generalRequests(pod, o, schema, func(name v1.ResourceName, value int64) {
 				c, ok := schema.Column(name)
 				require.True(t, ok, "%s", name)
 				want[c] = value
@@ -75,6 +75,18 @@ func TestPlainAgainstGeneral(t *testing.T) {
 			general++
 			require.False(t, small && known, "seed %d: gave up", seed)
 		}
+		type request struct {
+			name  v1.ResourceName
+			value int64
+		}
+		var got, want []request
+		eachRequest(pod, o, schema, func(name v1.ResourceName, value int64) { got = append(got, request{name, value}) })
+		generalRequests(pod, o, schema, func(name v1.ResourceName, value int64) { want = append(want, request{name, value}) })
+		require.Equal(t, want, got, "seed %d", seed)
+		if _, ok := plainpod.PairOf(pod); ok {
+			pairs++
+		}
+
 		cpu, memory, ok = plainpod.Add(nil, nil, pod)
 		if wantCPU, wantMemory := generalNonZero(pod, o, true, true); ok {
 			require.Equal(t, [2]int64{wantCPU, wantMemory}, [2]int64{cpu, memory}, "seed %d", seed)
@@ -84,6 +96,7 @@ func TestPlainAgainstGeneral(t *testing.T) {
 	}
 	require.Positive(t, short)
 	require.Positive(t, general)
+	require.Positive(t, pairs)
 }
 
 // A sum at an end of int64 goes the general way, also where only the row or only the amounts for scores overflow.

@@ -23,6 +23,22 @@ func Each(pod *v1.Pod, o Options, yield func(name v1.ResourceName, value int64))
 }
 
 func eachRequest(pod *v1.Pod, o Options, schema *resources.Schema, yield func(name v1.ResourceName, value int64)) {
+	if plain(pod, o) {
+		if p, ok := plainpod.PairOf(pod); ok {
+			if p.Named[resources.CPU] {
+				yield(v1.ResourceCPU, p.Amounts[resources.CPU])
+			}
+			if p.Named[resources.Memory] {
+				yield(v1.ResourceMemory, p.Amounts[resources.Memory])
+			}
+			return
+		}
+	}
+	generalRequests(pod, o, schema, yield)
+}
+
+// generalRequests is eachRequest for every pod, plain or not.
+func generalRequests(pod *v1.Pod, o Options, schema *resources.Schema, yield func(name v1.ResourceName, value int64)) {
 	s := sums{schema: schema}
 	if s.pod(pod, o) {
 		s.sort()

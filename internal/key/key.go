@@ -5,7 +5,7 @@
 //	dst = key.Pairs(dst, pod.Labels)
 //
 // Every function appends to dst and returns the longer slice, as append does. No function changes its argument. Writing
-// maps with more than 16 keys allocates.
+// maps with more than 16 keys allocates, and so do lists with more than 4 resources beside cpu and memory.
 package key
 
 import (
@@ -109,51 +109,78 @@ func sortedPairs(dst []byte, m map[string]string) []byte {
 	return dst
 }
 
+// How an amount is written.
+const (
+	whole  = iota // units follow
+	milli         // thousandths follow
+	spelled       // the text follows
+)
+
 // Quantity appends a quantity. Quantities that are equal in value but differ in notation may differ.
-func Quantity(dst []byte, q resource.Quantity) []byte {
-	if n, ok := q.AsInt64(); ok { // the common case: whole units
-		return units(dst, n)
+func Quantity(dst []byte, q resource.Quantity) []byte { return quantity(dst, &q) }
+
+func quantity(dst []byte, q *resource.Quantity) []byte {
+	if n, ok := q.AsInt64(); ok { // the common case of bytes
+		return Int(append(dst, whole), n)
 	}
-	return Text(dst, q.String()) // not empty: the first byte is not 0
+	n := q.MilliValue() // the common case of cpu
+	if q.Cmp(*resource.NewMilliQuantity(n, resource.DecimalSI)) == 0 {
+		return Int(append(dst, milli), n)
+	}
+	return Text(append(dst, spelled), q.String())
 }
 
-func units(dst []byte, n int64) []byte { return Int(Int(dst, 0), n) }
+// Names of resources that most lists have. Any other name follows its code.
+const (
+	other = iota
+	cpu
+	memory
+)
 
-// Resources appends a list of amounts in an order of their names. nil and an empty list are equal.
+// Resources appends a list of amounts: cpu, memory, and the others in an order of their names. nil and an empty list are equal.
 func Resources(dst []byte, list v1.ResourceList) []byte {
 	dst = Len(dst, len(list))
 	if len(list) == 0 {
 		return dst
 	}
-	if len(list) == 2 { // what most lists have
-		cpu, some := list[v1.ResourceCPU]
-		if memory, both := list[v1.ResourceMemory]; some && both {
-			return Quantity(Text(Quantity(Text(dst, v1.ResourceCPU), cpu), v1.ResourceMemory), memory)
-		}
+	left := len(list)
+	if q, some := list[v1.ResourceCPU]; some {
+		dst = quantity(append(dst, cpu), &q)
+		left--
 	}
+	if q, some := list[v1.ResourceMemory]; some {
+		dst = quantity(append(dst, memory), &q)
+		left--
+	}
+	if left > 0 {
+		dst = otherResources(dst, list)
+	}
+	return dst
+}
+
+// otherResources appends what is neither cpu nor memory.
+func otherResources(dst []byte, list v1.ResourceList) []byte {
 	type amount struct {
-		name  v1.ResourceName
-		n     int64 // with the name, so that the map is read once
-		whole bool  // n is the amount
+		name v1.ResourceName
+		q    resource.Quantity // with the name, so that the map is read once
 	}
-	var room [16]amount
+	var room [4]amount
 	amounts := room[:0]
 	for name, q := range list {
-		n, whole := q.AsInt64()
-		amounts = append(amounts, amount{name, n, whole})
+		if name != v1.ResourceCPU && name != v1.ResourceMemory {
+			amounts = append(amounts, amount{name, q})
+		}
 	}
-	slices.SortFunc(amounts, func(a, b amount) int {
-		if d := len(a.name) - len(b.name); d != 0 { // most often; the names need not be read
-			return d
-		}
-		return strings.Compare(string(a.name), string(b.name))
-	})
+	if len(amounts) > 1 {
+		slices.SortFunc(amounts, func(a, b amount) int {
+			if d := len(a.name) - len(b.name); d != 0 { // most often; the names need not be read
+				return d
+			}
+			return strings.Compare(string(a.name), string(b.name))
+		})
+	}
 	for k := range amounts {
-		if a := &amounts[k]; a.whole {
-			dst = units(Text(dst, a.name), a.n)
-		} else {
-			dst = Quantity(Text(dst, a.name), list[a.name])
-		}
+		dst = quantity(Text(append(dst, other), amounts[k].name), &amounts[k].q)
 	}
 	return dst
 }

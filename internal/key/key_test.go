@@ -228,7 +228,7 @@ func TestEqual(t *testing.T) {
 }
 
 // TestForm holds the form of the bytes: a flag is 0 or 1, a length stands before what it counts, labels are in the order of
-// their keys, resources in the order of the length of their names. cpu and memory alone come in this order.
+// their keys. cpu and memory stand before other resources, which are in the order of the length of their names.
 func TestForm(t *testing.T) {
 	require.Equal(t, "\x00\x01", string(Flag(Flag(nil, false), true)))
 	require.Equal(t, "\x00\x00", string(Pairs(nil, nil)))
@@ -239,7 +239,8 @@ func TestForm(t *testing.T) {
 	require.Equal(t, "\x00\x00", string(PodTerms(nil, &v1.Pod{})))
 	require.Equal(t, "\x01\x00\x00\x00", string(PodTerms(nil, &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{PodAffinity: &v1.PodAffinity{}}}})))
 	require.Equal(t, "\x00\x04", string(Quantity(nil, resource.MustParse("2"))))
-	require.Equal(t, "\x052500m", string(Quantity(nil, resource.MustParse("2500m"))))
+	require.Equal(t, "\x01\x88'", string(Quantity(nil, resource.MustParse("2500m"))))
+	require.Equal(t, "\x02\x0313n", string(Quantity(nil, resource.MustParse("13n"))))
 	amounts := func(names ...v1.ResourceName) v1.ResourceList {
 		list := v1.ResourceList{}
 		for _, name := range names {
@@ -247,15 +248,15 @@ func TestForm(t *testing.T) {
 		}
 		return list
 	}
-	require.Equal(t, "\x02\x03cpu\x00\x02\x06memory\x00\x02", string(Resources(nil, amounts("memory", "cpu"))))
-	require.Equal(t, "\x04\x01z\x00\x02\x02aa\x00\x02\x02ab\x00\x02\x03aaa\x00\x02", string(Resources(nil, amounts("aaa", "ab", "aa", "z"))))
+	require.Equal(t, "\x02\x01\x00\x02\x02\x00\x02", string(Resources(nil, amounts("memory", "cpu"))))
+	require.Equal(t, "\x04\x00\x01z\x00\x02\x00\x02aa\x00\x02\x00\x02ab\x00\x02\x00\x03aaa\x00\x02", string(Resources(nil, amounts("aaa", "ab", "aa", "z"))))
 }
 
 // TestNoAllocation checks that writing small maps does not allocate.
 func TestNoAllocation(t *testing.T) {
 	dst := make([]byte, 0, 1024)
 	m := map[string]string{"a": "b", "c": "d", "e": "f"}
-	list := v1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("1Gi")}
+	list := v1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("1Gi"), "example.com/gpu": resource.MustParse("1")}
 	require.Zero(t, testing.AllocsPerRun(100, func() { dst = Resources(Pairs(dst[:0], m), list) }))
 }
 

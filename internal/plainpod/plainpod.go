@@ -56,6 +56,35 @@ func Add(row resources.Vector, schema *resources.Schema, pod *v1.Pod) (cpuMilli,
 	return cpuMilli, memoryBytes, true
 }
 
+// Pair is the requests of a pod whose containers name cpu and memory alone.
+type Pair struct {
+	Amounts [2]int64 // by column: resources.CPU and resources.Memory
+	Named   [2]bool  // whether a container names the resource
+}
+
+// PairOf adds up the requests of a plain pod. It returns false for an amount that is not whole, for an overflow and for any other name.
+func PairOf(pod *v1.Pod) (p Pair, ok bool) {
+	for i := range pod.Spec.Containers {
+		list := pod.Spec.Containers[i].Resources.Requests
+		named := 0
+		for c, name := range [2]v1.ResourceName{resources.CPU: v1.ResourceCPU, resources.Memory: v1.ResourceMemory} {
+			q, has := list[name]
+			if !has {
+				continue
+			}
+			named++
+			p.Named[c] = true
+			if v, ok := Whole(name, &q); !ok || !Plus(&p.Amounts[c], v) {
+				return p, false
+			}
+		}
+		if named < len(list) {
+			return p, false
+		}
+	}
+	return p, true
+}
+
 // addOthers adds the requests of a container to a row, without those of cpu and memory.
 func addOthers(row resources.Vector, schema *resources.Schema, list v1.ResourceList) bool {
 	for name, q := range list {
