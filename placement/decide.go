@@ -125,19 +125,31 @@ func (p *Plan) kept(pod *v1.Pod, o Options, nodes int) (a *Attempt, x reuse.Answ
 	if limit := p.limit(nodes, o); limit < nodes {
 		q.Limit = limit
 	}
-	n := asksNominated{plan: p, pod: pod, options: o}
+	if o.Nominated == nil && pod.Status.NominatedNodeName == "" {
+		opened, ok := p.engine.Open(&q)
+		if ok {
+			x, ok = p.engine.Decide(&opened, &q)
+		}
+		return nil, x, ok
+	}
+	return p.keptBesideNominated(&q, o)
+}
+
+// keptBesideNominated is kept for a pod that is nominated to a node, or beside other nominated pods.
+func (p *Plan) keptBesideNominated(q *reuse.Question, o Options) (a *Attempt, x reuse.Answer, ok bool) {
+	n := asksNominated{plan: p, pod: q.Pod, options: o}
 	if n.decidedByOwn() {
 		return n.attempt, x, false
 	}
-	opened, ok := p.engine.Open(&q)
+	opened, ok := p.engine.Open(q)
 	if !ok {
 		return n.attempt, x, false
 	}
-	matter, ok := n.addOthers(&q, &opened)
+	matter, ok := n.addOthers(q, &opened)
 	if !ok {
 		return n.attempt, x, false
 	}
-	x, ok = p.engine.Decide(&opened, &q)
+	x, ok = p.engine.Decide(&opened, q)
 	// Why nominated pods keep a pod out is asked node by node.
 	return n.attempt, x, ok && (x.Slot >= 0 || !matter)
 }
