@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -135,7 +136,7 @@ func (x spreadCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	if hard.Skip() && soft.Skip() {
 		return nil, nil
 	}
-	return &spreadCompiled{hard.(hardConstraints), soft.(softConstraints), x.cluster}, nil
+	return &spreadCompiled{x, hard.(hardConstraints), soft.(softConstraints)}, nil
 }
 
 // hardConstraints and softConstraints are the evaluators with what only a plan asks.
@@ -143,24 +144,39 @@ type (
 	hardConstraints interface {
 		spread.Hard
 		engine.Constraints
+		idler
 		CountIn(c spread.Cluster, m *engine.Memory) spread.HardState
 	}
 	softConstraints interface {
 		spread.Soft
 		engine.Constraints
+		idler
 		CountIn(c spread.Cluster, m *engine.Memory) spread.SoftState
+	}
+	// idler has AppendIdleKey, which appends bytes that are equal for two evaluators when their constraints and self-match are equal,
+	// whatever they select, and reports whether no running pod counts.
+	idler interface {
+		AppendIdleKey(dst []byte, c spread.Cluster) (_ []byte, idle bool)
 	}
 )
 
 type spreadCompiled struct {
-	hard    hardConstraints
-	soft    softConstraints
-	cluster Cluster
+	spreadCounting
+	hard hardConstraints
+	soft softConstraints
 }
 
 // AppendKey appends the constraints and what of the pod's labels matters to them.
 func (e *spreadCompiled) AppendKey(dst []byte) []byte {
 	return e.soft.AppendKey(e.hard.AppendKey(dst))
+}
+
+// AppendIdleKey appends the constraints without what they select, and reports whether they count no running pod.
+func (e *spreadCompiled) AppendIdleKey(dst []byte) (_ []byte, idle bool) {
+	if dst, idle = e.hard.AppendIdleKey(dst, e.cluster); !idle {
+		return dst, false
+	}
+	return e.soft.AppendIdleKey(dst, e.cluster)
 }
 
 // Matched returns false: terms of running pods do not matter.
@@ -213,6 +229,15 @@ func (s *spreadState) Filter() filter.Predicate {
 		return nil
 	}
 	return hardSpread{s.hard, s.spreadCompiled.hard, s.cluster}
+}
+
+// For returns the hard constraints of another pod, which may select other pods as long as none of those runs.
+func (s *spreadState) For(pod *v1.Pod) filter.Predicate {
+	e := must.Get(spread.CompileHard(pod, s.options)).(hardConstraints) // it was compiled before
+	if bytes.Equal(e.AppendKey(nil), s.spreadCompiled.hard.AppendKey(nil)) {
+		return s.Filter()
+	}
+	return hardSpread{e.Count(s.cluster), e, s.cluster}
 }
 
 // Score returns the soft constraints.

@@ -185,7 +185,17 @@ func (e *evaluator) Reads(dst []string) []string {
 // selectors and self-match are equal. When the keys, nodeSelector, node affinity, tolerations and Options of two pods are
 // equal, their evaluators and states give equal answers.
 func (e *evaluator) AppendKey(dst []byte) []byte {
-	dst = key.Texts(key.Text(dst, e.selectors.namespace), e.selectors.texts)
+	return e.appendShape(key.Texts(key.Text(dst, e.selectors.namespace), e.selectors.texts))
+}
+
+// AppendIdleKey appends bytes that are equal for two evaluators of one action when their constraints and self-match are equal, whatever they select. It
+// reports whether no selector counts a running pod: then the counts are equal too. O(constraints + matching pods).
+func (e *evaluator) AppendIdleKey(dst []byte, c Cluster) (_ []byte, idle bool) {
+	return e.appendShape(dst), e.selectors.idle(c)
+}
+
+// appendShape appends the constraints without what they select.
+func (e *evaluator) appendShape(dst []byte) []byte {
 	dst = key.Flag(key.Int(dst, int64(e.self)), e.defaulted)
 	dst = key.Len(dst, len(e.constraints))
 	for k := range e.constraints {

@@ -135,6 +135,13 @@ func (ss *selectors) visit(c Cluster, tally func(mask uint32, slot, n int32)) {
 	}
 }
 
+// idle reports whether no selector counts a running pod.
+func (ss *selectors) idle(c Cluster) bool {
+	idle := true
+	ss.visit(c, func(uint32, int32, int32) { idle = false })
+	return idle
+}
+
 // describe returns the text of the selector for people.
 func (ss *selectors) describe(j uint8) string {
 	switch s := ss.list[j]; {

@@ -59,6 +59,12 @@ type State interface {
 	OfTerms(id int32, rep *v1.Pod) Counter
 }
 
+// Idle is a Compiled that may count no running pod. AppendIdleKey appends what the state depends on while none counts, and reports whether that is
+// so. Pods with equal idle keys, and with equal keys with KeepByNode, have equal states then.
+type Idle interface {
+	AppendIdleKey(dst []byte) (_ []byte, idle bool)
+}
+
 // Recounting is a Compiled whose states use the memory of states before them.
 type Recounting interface {
 	// CountIn is Count with this memory.
@@ -88,8 +94,8 @@ type PerPod interface {
 	AskAll() bool
 }
 
-// Matching is a State that the terms of pods move. For returns its predicate for another pod whose key is equal: the verdicts are the same, but terms of
-// pods that come to a trial of it may match one of the two pods alone.
+// Matching is a State whose pods may differ in which pods they count. For returns its predicate for another pod that shares the state: the verdicts are
+// the same, but a pod that comes to a trial of it, or that leaves there, may count for one of the two alone.
 type Matching interface {
 	For(pod *v1.Pod) filter.Predicate
 }

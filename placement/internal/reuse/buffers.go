@@ -10,7 +10,7 @@ import (
 
 // buffers are memory that calls use again. Nothing in it outlives a call.
 type buffers struct {
-	key              []byte
+	key, idle        []byte
 	reads            []string
 	plugins          []nodePlugin
 	predicates       filter.Predicates

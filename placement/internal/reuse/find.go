@@ -111,14 +111,18 @@ func (e *Engine) newKind(pod *v1.Pod, key string, few int) member {
 // sharedKind returns the kind of all pods with the same effect on the states and the same statics. A pod that comes again and, from the second pod with
 // the same requests on, those pods have a kind with heaps, but for a bare one.
 func (e *Engine) sharedKind(pod *v1.Pod, key string, c []counted, bare, again bool) *podKind {
-	shared, heaps := e.sharedKey(pod, c, bare, again)
-	s, ok := e.sharedKinds[shared]
+	heaps := e.sharedKey(pod, c, bare, again)
+	s, ok := e.sharedKinds[string(e.buffers.key)]
+	if !ok && !heaps && e.idleKey(pod, c) {
+		s, ok = e.sharedKinds[string(e.buffers.key)]
+	}
 	if !ok {
 		if len(e.sharedKinds) >= maxKinds {
 			clear(e.sharedKinds) // members keep what they use
 			clear(e.statics)
 			maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.own })
 		}
+		shared := string(e.buffers.key)
 		s = &podKind{engine: e, pod: pod, madeFor: key, sharing: sharing{sharedKey: shared}, heaps: heaps}
 		s.build(c)
 		s.learnTerms()
@@ -127,21 +131,38 @@ func (e *Engine) sharedKind(pod *v1.Pod, key string, c []counted, bare, again bo
 	return s
 }
 
-// sharedKey returns the key of a shared kind, and whether the kind has heaps: a bare one has none.
-func (e *Engine) sharedKey(pod *v1.Pod, c []counted, bare, again bool) (key string, heaps bool) {
-	b := append(e.buffers.key[:0], 0)
+// The first byte of the key of a shared kind. The keys of rows follow if it has heaps.
+const (
+	withoutHeaps = iota
+	withHeaps
+	withIdleStates // and without heaps
+)
+
+// sharedKey writes the key of a shared kind into the engine's buffers. It reports whether the kind has heaps: a bare one has none.
+func (e *Engine) sharedKey(pod *v1.Pod, c []counted, bare, again bool) (heaps bool) {
+	b := append(e.buffers.key[:0], withoutHeaps)
 	if !bare {
 		b = e.rowKeys.append(b, pod)
 		if _, heaps = e.pastRows.remember(b[1:], 0); heaps || again {
-			b[0], heaps = 1, true
+			b[0], heaps = withHeaps, true
 		} else {
 			b = b[:1]
 		}
 	}
 	b = e.staticKeys.append(b, pod)
-	b = appendStateKeys(b, c)
-	e.buffers.key = b
-	return string(b), heaps
+	e.buffers.key = appendStateKeys(b, c)
+	return heaps
+}
+
+// idleKey replaces the key of a kind without heaps by that of pods for which no running pod counts, whatever these pods would count. It reports false, and
+// replaces nothing, when there is no such state.
+func (e *Engine) idleKey(pod *v1.Pod, c []counted) bool {
+	b := &e.buffers
+	own, some := appendIdleKeys(e.staticKeys.append(append(b.idle[:0], withIdleStates), pod), b.key, c)
+	if b.idle = own; some {
+		b.key, b.idle = b.idle, b.key
+	}
+	return some
 }
 
 // past is a memory of keys, by hash, with a number for each. Keys with one hash count as one key: then heaps are made sooner, and no answer differs.

@@ -147,7 +147,8 @@ func (x *effects) of(s *podKind, list *[]int32, id int32) []hooks.Counter {
 	return counters
 }
 
-// learn asks the states. A kind without heaps ignores a new term set that matches a pod: such a pod has another key and does not use the kind.
+// learn asks the states. A kind without heaps ignores a new term set that matches a pod, and an idle state ignores a new pod set that counts: such a
+// pod has another key and does not use the kind.
 func (x *effects) learn(s *podKind, list *[]int32, id int32) (counters []hooks.Counter) {
 	read, terms := s.engine.log.PodSet, list == &x.terms
 	if terms {
@@ -157,6 +158,7 @@ func (x *effects) learn(s *podKind, list *[]int32, id int32) (counters []hooks.C
 	for k := range s.counted {
 		var count hooks.Counter
 		switch c := &s.counted[k]; {
+		case c.idle && !terms:
 		case !terms:
 			count = c.state.OfSet(rep)
 		case s.heaps || c.compiled.Matched(id):

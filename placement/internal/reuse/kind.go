@@ -51,7 +51,9 @@ type counted struct {
 	plugin   int
 	compiled hooks.Compiled
 	state    hooks.State
-	keys     int // topology keys when the layout was made
+	keys     int    // topology keys when the layout was made
+	key      [2]int // where its key is in the engine's buffer
+	idle     bool   // the state counts no running pod; a pod for which one counts has another key
 }
 
 // compile asks the plugins with KeepByAllPods. It leaves out the plugins that skip the pod, and returns nil when a plugin fails.
@@ -75,11 +77,34 @@ func (e *Engine) compile(pod *v1.Pod) []counted {
 // appendStateKeys appends what the states depend on.
 func appendStateKeys(dst []byte, c []counted) []byte {
 	for k := range c {
-		dst = key.Len(dst, c[k].plugin)
+		x := &c[k]
+		from := len(dst)
+		dst = key.Len(dst, x.plugin)
 		at := len(dst)
-		dst = key.Close(c[k].compiled.AppendKey(key.Open(dst)), at)
+		dst = key.Close(x.compiled.AppendKey(key.Open(dst)), at)
+		x.key = [2]int{from, len(dst)}
 	}
 	return dst
+}
+
+// appendIdleKeys appends what the states depend on as long as some count no running pod, which it marks. It reports false when there are none. keys are
+// those of appendStateKeys.
+func appendIdleKeys(dst, keys []byte, c []counted) (_ []byte, some bool) {
+	for k := range c {
+		x := &c[k]
+		if i, may := x.compiled.(hooks.Idle); may {
+			from := len(dst)
+			dst = key.Len(dst, x.plugin)
+			at := len(dst)
+			if dst, x.idle = i.AppendIdleKey(key.Open(dst)); x.idle {
+				dst, some = key.Close(dst, at), true
+				continue
+			}
+			dst = dst[:from]
+		}
+		dst = append(dst, keys[x.key[0]:x.key[1]]...)
+	}
+	return dst, some
 }
 
 // groupOf returns the group of a slot: that of an exception, or that of the layout.
@@ -139,6 +164,9 @@ func (s *podKind) rebuild() {
 		s.leaveOthers()
 	} else {
 		s.engine.buffers.key = appendStateKeys(s.engine.buffers.key[:0], c) // for its side effect: it notes which term sets match
+		for k := range c {
+			c[k].idle = slices.ContainsFunc(s.counted, func(x counted) bool { return x.plugin == c[k].plugin && x.idle })
+		}
 	}
 	s.build(c)
 }

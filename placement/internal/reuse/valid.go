@@ -221,37 +221,3 @@ func (c *checker) same(divides, counts string, x, again *groups) {
 		c.want(!slices.ContainsFunc(left.rejects, func(t tally) bool { return t.n != 0 }), counts, "verdicts %v, not %v", g.rejects, now.rejects)
 	}
 }
-
-// upToDate reports whether the layout and the exceptions have followed the objects beside the nodes.
-func (s *podKind) upToDate() bool {
-	now := make([]uint64, len(s.counted))
-	s.shift(now, nil)
-	return slices.Equal(now, s.layout.shifted) && (!s.exceptions.some() || slices.Equal(now, s.shifted))
-}
-
-// states counts the pods of the states again.
-func (c *checker) states(s *podKind) {
-	for k := range s.counted {
-		x := &s.counted[k]
-		c.want(x.keys == x.state.Keys(), "I10", "state %d has more keys", k)
-		if !s.heaps && c.unmatched(x) {
-			continue
-		}
-		again := c.engine.count(x.compiled)
-		if p, q := x.state.Filter(), again.Filter(); p != nil {
-			for _, i := range c.engine.scan {
-				c.want(p.Check(i) == q.Check(i), "I10", "verdict of state %d about slot %d", k, i)
-			}
-		}
-	}
-}
-
-// unmatched reports whether a term set does something to a state that a shared kind leaves out: the terms match one of the pods alone.
-func (c *checker) unmatched(x *counted) bool {
-	for id := range int32(c.engine.log.TermSets()) {
-		if rep, _, _ := c.engine.log.TermSet(id); rep != nil && !x.compiled.Matched(id) && x.state.OfTerms(id, rep) != nil {
-			return true
-		}
-	}
-	return false
-}
