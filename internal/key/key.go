@@ -111,9 +111,9 @@ func sortedPairs(dst []byte, m map[string]string) []byte {
 
 // How an amount is written.
 const (
-	whole  = iota // units follow
-	milli         // thousandths follow
-	spelled       // the text follows
+	whole   = iota // units follow
+	milli          // thousandths follow
+	spelled        // the text follows
 )
 
 // Quantity appends a quantity. Quantities that are equal in value but differ in notation may differ.
@@ -171,14 +171,12 @@ func otherResources(dst []byte, list v1.ResourceList) []byte {
 			amounts = append(amounts, amount{name, q})
 		}
 	}
-	if len(amounts) > 1 {
-		slices.SortFunc(amounts, func(a, b amount) int {
-			if d := len(a.name) - len(b.name); d != 0 { // most often; the names need not be read
-				return d
-			}
-			return strings.Compare(string(a.name), string(b.name))
-		})
-	}
+	slices.SortFunc(amounts, func(a, b amount) int {
+		if d := len(a.name) - len(b.name); d != 0 { // most often; the names need not be read
+			return d
+		}
+		return strings.Compare(string(a.name), string(b.name))
+	})
 	for k := range amounts {
 		dst = quantity(Text(append(dst, other), amounts[k].name), &amounts[k].q)
 	}

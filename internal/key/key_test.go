@@ -249,6 +249,7 @@ func TestForm(t *testing.T) {
 		return list
 	}
 	require.Equal(t, "\x02\x01\x00\x02\x02\x00\x02", string(Resources(nil, amounts("memory", "cpu"))))
+	require.Equal(t, "\x03\x01\x00\x02\x02\x00\x02\x00\x01z\x00\x02", string(Resources(nil, amounts("z", "memory", "cpu"))))
 	require.Equal(t, "\x04\x00\x01z\x00\x02\x00\x02aa\x00\x02\x00\x02ab\x00\x02\x00\x03aaa\x00\x02", string(Resources(nil, amounts("aaa", "ab", "aa", "z"))))
 }
 
