@@ -54,6 +54,9 @@ func (s *podKind) choose(q *Question) (Answer, bool) {
 	if len(q.Without) > 0 {
 		return Answer{}, false
 	}
+	if !s.refresh() {
+		return Answer{}, false
+	}
 	rejected, ok := s.rejected(groups)
 	if !ok || s.asksAll() {
 		return Answer{}, false

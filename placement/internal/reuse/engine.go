@@ -170,7 +170,7 @@ func (o *Opened) Own() VerdictKey {
 // reports false when a plugin fails.
 func (o *Opened) Filters(pod *v1.Pod) (own, counting filter.Predicates, ok bool) {
 	s := o.kind
-	if !s.heaps && !s.prepareRows(pod) {
+	if !s.refresh() || !s.heaps && !s.prepareRows(pod) {
 		return nil, nil, false
 	}
 	for k, p := range s.matching(pod) {

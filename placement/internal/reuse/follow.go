@@ -22,7 +22,7 @@ func (s *podKind) follow(pod *v1.Pod) bool {
 		s.usable = false
 		return false
 	}
-	if s.changes != s.static.cursor.changes {
+	if s.prepared != s.static.prepared {
 		s.assemble()
 	}
 	n := e.catchUp(&s.cursor)

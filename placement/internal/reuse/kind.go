@@ -33,7 +33,7 @@ type podKind struct {
 	plugin     []int             // place in the profile of each predicate
 	front      int               // predicates in front of the first that is not static
 	order      []int             // place in the profile of each scorer
-	changes    int               // of the cursor of the statics, when the lists were put together
+	prepared   int               // how often the statics were prepared, when the lists were put together
 
 	effects       effects
 	recounted     []int32  // slots where counts changed
@@ -174,7 +174,7 @@ func (s *podKind) rebuild() {
 // assemble puts predicates and scorers together in profile order.
 func (s *podKind) assemble() {
 	e := s.engine
-	s.changes, s.rowsAt = s.static.cursor.changes, -1
+	s.prepared, s.rowsAt = s.static.prepared, -1
 	predicates, scorers := e.buffers.predicates[:0], e.buffers.scorers[:0]
 	s.plugin, s.order = slices.Grow(s.plugin[:0], len(e.filters)), slices.Grow(s.order[:0], len(e.scores))
 	for at, k := range e.filters {
@@ -210,6 +210,19 @@ func (s *podKind) assemble() {
 	e.buffers.predicates, e.buffers.scorers = predicates, scorers
 	s.predicates, s.scorers = append(s.predicates[:0], predicates...), append(s.scorers[:0], scorers...)
 	s.front, _ = slices.BinarySearch(s.plugin, s.static.front)
+}
+
+// refresh makes the predicates new, for somebody who asks them about nodes. It reports false when a plugin fails.
+func (s *podKind) refresh() bool {
+	if !s.static.refresh(s.engine) {
+		return false
+	}
+	if s.prepared != s.static.prepared {
+		if s.assemble(); s.rows == nil && s.rowsAt >= 0 {
+			s.predicates[s.rowsAt] = s.row.filter
+		}
+	}
+	return true
 }
 
 // stateOf returns the state of a plugin; nil when it has none.

@@ -20,6 +20,10 @@ type statics struct {
 	front   int                // filters of the profile in front of the first that is not static
 	plugins []nodePlugin       // the predicates and scorers in these lists
 
+	prepared int  // how often these were prepared
+	stale    bool // nodes changed since. What is known of the classes holds
+	live     bool // decisions ask a predicate or a scorer, beside what is known of the classes
+
 	classes *classes           // nil: not usable
 	verdict []filter.Rejection // by class, of the predicates in front; Predicate is the place in the profile
 	raw     [][]int64          // by class, by score of the profile
@@ -67,7 +71,8 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 func (t *statics) prepare(e *Engine) bool {
 	t.filters, t.scorers = make([]filter.Predicate, len(e.filters)), make([]hooks.Scorer, len(e.scores))
 	plugins := e.buffers.plugins[:0]
-	t.front = len(e.filters)
+	t.front, t.live, t.stale = len(e.filters), false, false
+	t.prepared++
 	add := func(p *hooks.Plugin, x any, a nodePlugin) bool {
 		a.reader, _ = x.(hooks.Reader)
 		a.signed, _ = x.(hooks.Signed)
@@ -89,6 +94,7 @@ func (t *statics) prepare(e *Engine) bool {
 			return false
 		}
 		t.filters[at] = f
+		t.live = t.live || f != nil && at > t.front
 	}
 	for at, k := range e.scores {
 		p := &e.plugins[k]
@@ -100,6 +106,9 @@ func (t *statics) prepare(e *Engine) bool {
 			return false
 		}
 		t.scorers[at] = s
+		_, weighs := s.(hooks.Weigher)
+		_, ignores := s.(hooks.Ignorer)
+		t.live = t.live || weighs || ignores
 	}
 	e.buffers.plugins, t.plugins = plugins, slices.Clone(plugins)
 	return true
@@ -166,17 +175,31 @@ func (t *statics) follow(e *Engine, pod *v1.Pod) bool {
 	case t.classes.dropped:
 		return false
 	case len(changed) == 0:
-	case !t.prepare(e):
-		t.usable = false
-	case t.classes.name != "" && !t.classes.follow(e):
-		return false
-	default:
+	case t.classes.name == "":
+		if t.usable = t.prepare(e); !t.usable {
+			break
+		}
 		for _, slot := range changed {
-			if t.classes.name == "" && e.nodes[slot] != nil {
+			if e.nodes[slot] != nil {
 				t.classes.byAnswers(t, int(slot))
 			}
 		}
 		t.judge()
+	case !t.classes.follow(e):
+		return false
+	default:
+		t.stale = true
+		if known := len(t.verdict) == len(t.classes.reps); (t.live || !known) && t.refresh(e) {
+			t.judge()
+		}
 	}
 	return true
+}
+
+// refresh prepares the plugins again if they are stale. It reports whether the statics are usable.
+func (t *statics) refresh(e *Engine) bool {
+	if t.stale && t.usable {
+		t.usable = t.prepare(e)
+	}
+	return t.usable
 }

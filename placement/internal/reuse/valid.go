@@ -78,7 +78,10 @@ func (c *checker) want(ok bool, invariant, format string, args ...any) {
 }
 
 // statics asks the plugins about every node again.
-func (c *checker) statics(x *statics) {
+func (c *checker) statics(kept *statics) {
+	again := *kept
+	x := &again
+	c.want(x.refresh(c.engine), "I2", "the plugins do not answer any more")
 	for _, i := range c.engine.scan {
 		class := x.classes.of[i]
 		c.want(x.verdict[class] == x.first(i), "I2", "verdict about slot %d", i)

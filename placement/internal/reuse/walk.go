@@ -175,7 +175,7 @@ func (w *walk) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
 
 // refuse writes why no node of a question about some nodes is feasible. It reports false when the caller must ask node by node.
 func (s *podKind) refuse(q *Question, out *Answer) bool {
-	if s.asksAll() {
+	if s.asksAll() || !s.refresh() {
 		return false
 	}
 	out.Predicates, out.Rejected = s.predicatesOf(q.Pod), &filter.Histogram{}
