@@ -33,7 +33,7 @@ func freed(v resources.Verdict) resources.Verdict {
 }
 
 // Kept is that of the state, for pods for which preemption can free devices.
-func (f *freeing) Kept() engine.Kept { return f.keptAs(true) }
+func (f *freeing) Kept() engine.Kept { return f.keptAs(true, false) }
 
 // NewTrial returns a trial without any pod removed. A trial searches once for each check, on the one node. It belongs to the
 // goroutine of the allocator.

@@ -16,6 +16,7 @@ type kept struct {
 	id      int
 	state   *state // of one of the pods
 	freeing bool
+	away    bool // see Elsewhere
 }
 
 // Kept returns the answers that the pod shares with every pod whose claims, and whose containers' extended resources, ask for the
@@ -29,13 +30,13 @@ type kept struct {
 //   - [Options.Stop] has ended a search for such claims.
 //
 // [State.Freed] does not know which nodes a Kept was asked about. When a pod with an allocated claim fits on no node, ask the State
-// about the nodes again before [Freed].
+// about one of the nodes of each signature again before [Freed].
 //
 // It is for package placement, and its type is internal. Unlike other questions, Kept belongs to the goroutine of the allocator.
-func (s *state) Kept() engine.Kept { return s.keptAs(false) }
+func (s *state) Kept() engine.Kept { return s.keptAs(false, false) }
 
-// keptAs returns the Kept of the pod; with freeing preemption can free devices.
-func (s *state) keptAs(freeing bool) engine.Kept {
+// keptAs returns the Kept of the pod; with freeing preemption can free devices. away: it answers for nodes that no allocation reaches.
+func (s *state) keptAs(freeing, away bool) engine.Kept {
 	a, own := s.allocator, len(s.pending)
 	if s.pod.special != nil {
 		if s.pod.special.UID != "" {
@@ -43,7 +44,7 @@ func (s *state) keptAs(freeing bool) engine.Kept {
 		}
 		own++
 	}
-	allocated, ok := s.appendAllocated(nil)
+	allocated, ok := s.appendAllocated(nil, away)
 	if !ok || own > 0 && a.inventory.coupled {
 		return nil
 	}
@@ -62,7 +63,7 @@ func (s *state) keptAs(freeing bool) engine.Kept {
 	if x.shape.stopped {
 		return nil
 	}
-	asked := append(strconv.AppendBool(nil, freeing), allocated...)
+	asked := append(strconv.AppendBool(strconv.AppendBool(nil, freeing), away), allocated...)
 	if s.pod.special != nil {
 		asked = podkey.DeviceContainers(asked, s.pod.pod)
 		for _, name := range s.pod.asked {
@@ -75,7 +76,8 @@ func (s *state) keptAs(freeing bool) engine.Kept {
 			clear(x.shape.kept)
 		}
 		a.made++
-		k = &kept{a.made, s.pod.on(s.cluster, a, s.clock), freeing} // Freed must not use this state
+		k = &kept{a.made, s.pod.on(s.cluster, a, s.clock), freeing, away} // Freed must not use this state
+		k.state.away = away
 		x.shape.kept[string(asked)] = k
 	}
 	return k
@@ -83,7 +85,7 @@ func (s *state) keptAs(freeing bool) engine.Kept {
 
 // appendAllocated appends what answers depend on of the claims that have an allocation. It reports false when such an answer
 // depends on more.
-func (s *state) appendAllocated(dst []byte) ([]byte, bool) {
+func (s *state) appendAllocated(dst []byte, away bool) ([]byte, bool) {
 	for k := range s.pod.claims {
 		c := &s.pod.claims[k]
 		if !c.allocated() {
@@ -98,7 +100,9 @@ func (s *state) appendAllocated(dst []byte) ([]byte, bool) {
 				return nil, false
 			}
 		}
-		dst = key.Optional(key.Flag(dst, true), allocation.NodeSelector, key.NodeSelector)
+		if dst = key.Flag(dst, true); !away {
+			dst = key.Optional(dst, allocation.NodeSelector, key.NodeSelector)
+		}
 	}
 	return key.Int(key.Flag(dst, false), s.preferred), true
 }
@@ -119,7 +123,32 @@ func (k *kept) Normalize(raw, lo, hi int64) int64 { return k.state.Normalize(raw
 
 func (k *kept) AppendSignature(dst []int32, i int) []int32 {
 	a := k.answer(i)
-	return append(dst, int32(a.verdict), int32(a.score))
+	if k.away {
+		return append(dst, int32(a.verdict))
+	}
+	return k.state.appendMissing(append(dst, int32(a.verdict), int32(a.score)), a.verdict, i)
+}
+
+// appendMissing appends which allocated claims keep the pod from slot i, a bit for each.
+func (s *state) appendMissing(dst []int32, v resources.Verdict, i int) []int32 {
+	n, word := 0, int32(0)
+	for k := range s.pod.claims {
+		c := &s.pod.claims[k]
+		if !c.allocated() {
+			continue
+		}
+		if n > 0 && n%32 == 0 {
+			dst, word = append(dst, word), 0
+		}
+		if v == notAvailable && !c.reach.Matches(s.cluster.Node(i)) {
+			word |= 1 << (n % 32)
+		}
+		n++
+	}
+	if n > 0 {
+		dst = append(dst, word)
+	}
+	return dst
 }
 
 func (k *kept) Since(version uint64, yield func(i int)) uint64 {

@@ -84,6 +84,7 @@ type state struct {
 	clock     Clock
 	pending   []*resourcev1.ResourceClaim // the pod's own claims that need an allocation
 	preferred int64                       // score of the alternatives in the allocations that the pod's claims have
+	away      bool                        // no allocation reaches any node
 
 	mu        sync.Mutex
 	searches  map[string]*nodeSearch // by the extended resources that classes provide
@@ -296,7 +297,11 @@ func (s *state) decide(i int) slotAnswer {
 	}
 	if len(missing) > 0 {
 		s.keep(missing)
-		return slotAnswer{verdict: notAvailable}
+		rejected := slotAnswer{verdict: notAvailable}
+		if s.away {
+			rejected.score = a.score
+		}
+		return rejected
 	}
 	return a
 }
@@ -335,6 +340,10 @@ func (s *state) special(provided []v1.ResourceName) bool {
 func (s *state) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 	for k := range s.pod.claims {
 		c := &s.pod.claims[k]
+		if s.away && c.allocated() {
+			out = append(out, c.object)
+			continue
+		}
 		ready := BindingReadiness(c.object, s.clock.BindingTimeout, s.clock.Now)
 		if !c.reach.Matches(node) || ready.Failed != "" || !ready.Ready && ready.TimedOut {
 			out = append(out, c.object)

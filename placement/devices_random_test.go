@@ -162,12 +162,13 @@ func TestKeptClaimsChangeNothing(t *testing.T) {
 	var sum keptDecisions
 	for seed := range seeds {
 		n := playDevices(t, rand.New(rand.NewPCG(uint64(seed), 11)), fmt.Sprint("seed ", seed), 60)
-		sum = keptDecisions{sum.shared + n.shared, sum.extended + n.extended, sum.allocated + n.allocated, sum.given + n.given}
+		sum = keptDecisions{sum.shared + n.shared, sum.extended + n.extended, sum.allocated + n.allocated, sum.given + n.given, sum.homeless + n.homeless}
 	}
 	require.Greater(t, sum.shared, seeds*5, "decisions about pods with claims that used shared work")
 	require.Greater(t, sum.extended, seeds*2, "decisions about pods with extended resources of classes that used shared work")
 	require.Greater(t, sum.allocated, seeds, "decisions about pods with allocated claims that used shared work")
-	require.Positive(t, sum.given, "allocations that PostFilter gives back")
+	require.Positive(t, sum.given, "allocations that PostFilter gives back after shared work")
+	require.Greater(t, sum.homeless, seeds, "failures of pods with allocated claims from shared work")
 }
 
 func FuzzKeptClaims(f *testing.F) {
@@ -178,8 +179,8 @@ func FuzzKeptClaims(f *testing.F) {
 }
 
 // keptDecisions counts decisions that used kept work: about pods with claims, with extended resources of classes, and with allocated
-// claims. given counts the allocations that PostFilter would give back.
-type keptDecisions struct{ shared, extended, allocated, given int }
+// claims, homeless of the last the failures. given counts the allocations that PostFilter would give back after such a failure.
+type keptDecisions struct{ shared, extended, allocated, given, homeless int }
 
 // playDevices runs random operations on a cluster with devices and decides pods with and without kept work.
 func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (out keptDecisions) {
@@ -288,8 +289,10 @@ func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (out keptDe
 					out.allocated++
 				}
 				if !d.Placed() {
-					if released(with.Plan, d).Deallocate != nil {
-						out.given++
+					if a := with.Plan.Failed(d.Failure); a != nil && !a.Rejected() && a.verdicts == nil {
+						if out.homeless++; released(with.Plan, d).Deallocate != nil {
+							out.given++
+						}
 					}
 					with.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
 				}

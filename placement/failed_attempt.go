@@ -77,9 +77,24 @@ func (p *Plan) Failed(f *Failure) *Attempt {
 		p.failed = &Attempt{plan: p, pod: r.pod, only: r.only, Predicates: r.predicates, rejected: r.rejected, kind: r.kind, version: r.version}
 		if !volumes.Ignores(r.pod) { // the predicates may be those of a pod with other claims
 			p.failed.Predicates, p.failed.rejected = p.Prepare(r.pod).Predicates, nil
+			p.failed.keepAsked(r.predicates)
 		}
 	}
 	return p.failed
+}
+
+// keepAsked puts the predicates back that know devices: what they give back depends on what they were asked about.
+func (a *Attempt) keepAsked(asked filter.Predicates) {
+	for _, x := range asked {
+		if _, ok := x.(allocator); !ok {
+			continue
+		}
+		for k, p := range a.Predicates {
+			if p.Name() == x.Name() {
+				a.Predicates[k] = x
+			}
+		}
+	}
 }
 
 // Rejections appends what each slot's rejection means to preemption, for [preemption.Request].

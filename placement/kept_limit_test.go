@@ -19,17 +19,24 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// The first pod with an allocated claim shares no work, the next pods with that claim do. Beyond a limit the plan forgets which claims it
-// has seen.
+// The first pod with an allocated claim that names no nodes shares no work, the next pods with that claim do. Beyond a limit the plan forgets which
+// claims it has seen. A pod whose allocation names a node shares work from the first on.
 func TestAllocatedClaimsSeenBefore(t *testing.T) {
+	ofZone := func(zone string) *resourcev1.ResourceSlice {
+		s := gpuSlice("zone-"+zone, 1)
+		s.Spec.NodeName, s.Spec.NodeSelector = nil, &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
+			{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{zone}}}}}}
+		return s
+	}
 	p, _ := placerOf(t, cluster.Objects{
 		Nodes: threeZones(), DeviceClasses: []*resourcev1.DeviceClass{gpuClass("")},
-		ResourceClaims: []*resourcev1.ResourceClaim{gpuClaim("x", 1), gpuClaim("y", 1), gpuClaim("z", 1), gpuClaim("free", 1)},
-		ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("a1", 1), gpuSlice("a2", 1), gpuSlice("b2", 1), gpuSlice("c1", 1)},
+		ResourceClaims: []*resourcev1.ResourceClaim{gpuClaim("x", 1), gpuClaim("y", 1), gpuClaim("z", 1), gpuClaim("named", 1), gpuClaim("free", 1)},
+		ResourceSlices: []*resourcev1.ResourceSlice{ofZone("a"), ofZone("b"), ofZone("c"), gpuSlice("a2", 2)},
 	})
 	for _, claim := range []string{"x", "y", "z"} {
-		place(t, p, claiming(testkit.Pod(claim).Obj(), claim))
+		place(t, p, claiming(testkit.Pod(claim).NodeSelector(v1.LabelTopologyZone+"="+map[string]string{"x": "a", "y": "b", "z": "c"}[claim]).Obj(), claim))
 	}
+	place(t, p, claiming(testkit.Pod("named").NodeSelector(v1.LabelHostname+"=a2").Obj(), "named"))
 	k := devicesOver(tracker.Options{}, p.profile.Devices).states(p.cluster).(claimCounting)
 	shares := func(claim string) bool {
 		key, ok := k.AppendPodKey([]byte("k"), claiming(testkit.Pod("more").Obj(), claim))
@@ -37,6 +44,7 @@ func TestAllocatedClaimsSeenBefore(t *testing.T) {
 		return ok
 	}
 	require.True(t, shares("free"), "a claim without an allocation")
+	require.True(t, shares("named"), "it names a node")
 	require.Empty(t, k.x.again)
 	for _, want := range []bool{false, true, true} {
 		for _, claim := range []string{"x", "y"} {

@@ -128,14 +128,19 @@ func (p *Plan) has(i int) bool { return i >= 0 && i < p.cluster.Len() && p.clust
 
 // Slot returns the slot of the node with that name; false when the cluster has no such node.
 func (p *Plan) Slot(name string) (int, bool) {
-	if s, ok := p.cluster.(interface{ Slot(string) int }); ok {
-		i := s.Slot(name)
-		return i, i >= 0
+	i := slotNamed(p.cluster, name)
+	return i, i >= 0
+}
+
+// slotNamed returns the slot of the node with that name; -1: there is none.
+func slotNamed(c Cluster, name string) int {
+	if s, ok := c.(interface{ Slot(string) int }); ok {
+		return s.Slot(name)
 	}
-	for _, i := range p.order() {
-		if p.cluster.Node(i).Name == name {
-			return i, true
+	for i := range c.Len() {
+		if n := c.Node(i); n != nil && n.Name == name {
+			return i
 		}
 	}
-	return -1, false
+	return -1
 }

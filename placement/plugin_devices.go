@@ -50,6 +50,9 @@ type deviceFilter interface {
 	// Kept returns what pods share whose claims ask for the same as those of a State of On. It is nil over a cluster without a log of
 	// claims, and for a pod that shares nothing.
 	Kept(s devices.State) engine.Kept
+	// Elsewhere returns what pods share whose allocated claims name the nodes that they can be used on, for all other nodes, and these nodes. It
+	// is nil for other pods.
+	Elsewhere(s devices.State) (kept engine.Kept, nodes []string)
 	// Epoch returns a number that grows when the slices have changed: no Kept of an earlier epoch is right any more. It grows with a
 	// call of On.
 	Epoch() uint64
@@ -66,6 +69,7 @@ type dynamicResources struct {
 	pod    *devices.Pod
 	state  devices.State
 
+	named []string     // nodes apart of the pod of the latest key, see deviceFilter.Elsewhere
 	again map[int]bool // Kept.ID of pods with an allocated claim that were decided node by node
 }
 
@@ -164,6 +168,10 @@ func (k claimCounting) kept(pod *v1.Pod, again bool) (engine.Kept, error) {
 	case state == nil:
 		return nil, errClaimsApart
 	}
+	x, named := k.x.shared.Elsewhere(state)
+	if k.x.named = named; x != nil {
+		return x, nil
+	}
 	if x := k.x.shared.Kept(state); x != nil {
 		return x, nil
 	}
@@ -185,10 +193,10 @@ func (k claimCounting) AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool) {
 // maxFirst bounds the allocations that were seen once.
 const maxFirst = 1 << 12
 
-// first reports whether the pod of the latest answer is the first pod with these answers and has an allocated claim. The groups of
-// nodes of such a pod serve other pods with the claim only, and many claims have one pod.
+// first reports whether the pod of the latest answer is the first pod with these answers and has an allocated claim that names no nodes. The groups
+// of nodes of such a pod serve other pods with the claim only, and many claims have one pod.
 func (k claimCounting) first(x engine.Kept) bool {
-	if x == nil || !k.x.allocated() || k.x.again[x.ID()] {
+	if x == nil || k.x.named != nil || !k.x.allocated() || k.x.again[x.ID()] {
 		return false
 	}
 	if k.x.again == nil || len(k.x.again) >= maxFirst {
@@ -221,7 +229,7 @@ func (k claimCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	if x == nil || err != nil {
 		return nil, err
 	}
-	return keptClaims{claimCounting: k, devices: x, witness: k.x.allocated()}, nil
+	return keptClaims{claimCounting: k, devices: x}, nil
 }
 
 // keptClaims is what pods with equal claims share. No running pod changes it: the ledger of the claims does.
@@ -229,7 +237,6 @@ type keptClaims struct {
 	unmoved
 	claimCounting
 	devices engine.Kept
-	witness bool // a claim has an allocation
 }
 
 var (
@@ -255,11 +262,18 @@ func (k keptClaims) Shifted(version uint64, yield func(slot int)) uint64 {
 	return k.devices.Since(version, yield)
 }
 
-// AskAll is true when v1.37 may give back an allocation of the pod's claims: that depends on the nodes that the plugin was asked
-// about.
-func (k keptClaims) AskAll() bool { return k.witness }
+// Apart appends the nodes that the allocations of the pod name.
+func (k keptClaims) Apart(dst []int32, _ *v1.Pod) []int32 {
+	for _, name := range k.x.named {
+		if i := slotNamed(k.c, name); i >= 0 {
+			dst = append(dst, int32(i))
+		}
+	}
+	return dst
+}
 
-// Of returns the predicate of one pod, which says what the pod's claims get.
+// Of returns the predicate of one pod. It says what the pod's claims get. Of the nodes that it was asked about depends which allocation v1.37 gives
+// back when the pod fits on no node (rule U8.5): a node of each group is enough, because its group has the same claims missing.
 func (k keptClaims) Of(pod *v1.Pod) filter.Predicate {
 	_, state := k.x.ask(pod, k.c, true) // not nil: the pod has a Kept
 	return k.x.shared.Predicate(state)

@@ -138,10 +138,21 @@ func (f *pluginFilter) Kept(s devices.State) engine.Kept {
 	return s.(keeper).Kept()
 }
 
+// Elsewhere is for package placement.
+func (f *pluginFilter) Elsewhere(s devices.State) (kept engine.Kept, nodes []string) {
+	if f.tracker.log == nil {
+		return nil, nil
+	}
+	return f.Predicate(s).(keeper).Elsewhere()
+}
+
 // keeper and freer are a devices.State.
 type (
 	// keeper has the answers that pods with equal claims share.
-	keeper interface{ Kept() engine.Kept }
+	keeper interface {
+		Kept() engine.Kept
+		Elsewhere() (kept engine.Kept, nodes []string)
+	}
 	// freer has the state for preemption that can free devices.
 	freer interface {
 		Freeing(objects devices.Objects) filter.Predicate

@@ -21,7 +21,8 @@ type Kept interface {
 	Normalize(raw, lo, hi int64) int64
 	// ID returns a number that pods with equal claims have in common. No other Kept of the allocator has the number.
 	ID() int
-	// AppendSignature appends verdict and raw score of slot i.
+	// AppendSignature appends what the devices.State of each pod says about slot i: the verdict, the raw score, and which of the allocated claims are
+	// not available there. It appends as many integers for every slot.
 	AppendSignature(dst []int32, i int) []int32
 	// Since yields the slots whose nodes see devices that were allocated or released after a version of the ledger, and returns the
 	// version now. It yields every slot when the ledger does not remember that long; version 0 is the start. A slot whose node

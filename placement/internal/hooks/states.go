@@ -87,11 +87,12 @@ type Shifting interface {
 // come before the predicate that reads rows.
 type Dividing interface{ Divides() }
 
-// PerPod is a State with two predicates. Pods share one, which decides. The other is for one pod: it gives the same verdicts, and the reasons.
+// PerPod is a State with two predicates. Pods share one, which decides. The other is for one pod: it gives the same verdicts but on a few slots, and
+// the reasons. When the pod fits on no node, it is asked about one node of each group that the predicates before it allow.
 type PerPod interface {
 	Of(pod *v1.Pod) filter.Predicate
-	// AskAll reports whether the predicate of a pod must be asked node by node when the pod fits on no node.
-	AskAll() bool
+	// Apart appends the slots where the verdicts may differ, each once or several times. The pod is that of the latest key.
+	Apart(dst []int32, pod *v1.Pod) []int32
 }
 
 // Matching is a State whose pods may differ in which pods they count. For returns its predicate for another pod that shares the state: the verdicts are

@@ -13,10 +13,10 @@ import (
 // decide answers a question about the kind's pods. It reports false when the caller must ask node by node: a score is out of range, the
 // reasons of a verdict differ from node to node, or Without leaves no node. The decision is the same either way.
 func (s *podKind) decide(q *Question) (Answer, bool) {
-	if !s.divide() || !s.heaps && !s.prepareRows(q.Pod) {
+	if !s.divide() || !s.heaps && !s.prepareRows(q.Pod) || !s.setApart(q) {
 		return Answer{}, false
 	}
-	if q.inOrder() || !s.heaps && !q.plain() {
+	if q.inOrder() || !s.heaps && !s.plain(q) {
 		if out, ok := s.firstFeasible(q); !ok || out.Slot >= 0 || q.Slots != nil {
 			return out, ok
 		}
@@ -30,17 +30,22 @@ func (s *podKind) decide(q *Question) (Answer, bool) {
 // choose chooses among the groups in place of the nodes: O(groups), after a scan of the rows for a kind without heaps.
 func (s *podKind) choose(q *Question) (Answer, bool) {
 	e := s.engine
-	groups := s.gather(e.buffers.groups[:0], q.Without)
+	without := s.apart.leftOut(q)
+	groups := s.candidatesApart(s.gather(e.buffers.groups[:0], without))
 	feasible := e.buffers.feasible[:0]
 	out := Answer{Slot: -1}
 	for k := range groups {
-		allowed, failed := s.allows(int(groups[k].top.Slot))
+		c := &groups[k]
+		if !c.apart && s.apart.set.Has(int(c.top.Slot)) { // after a scan, which does not look for another node of the group
+			return Answer{}, false
+		}
+		allowed, failed := s.allows(int(c.top.Slot))
 		if failed {
 			return Answer{}, false
 		}
-		if s.wake(&groups[k], allowed, q.Without); allowed {
-			out.Feasible += int(groups[k].count)
-			feasible = append(feasible, groups[k])
+		if s.wake(c, allowed, without); allowed {
+			out.Feasible += int(c.count)
+			feasible = append(feasible, *c)
 		}
 	}
 	e.buffers.groups, e.buffers.feasible = groups, feasible
@@ -54,23 +59,25 @@ func (s *podKind) choose(q *Question) (Answer, bool) {
 	if len(q.Without) > 0 {
 		return Answer{}, false
 	}
-	if !s.refresh() {
+	var ok bool
+	if out.Predicates, ok = s.ownPredicates(q.Pod); ok {
+		out.Rejected, ok = s.rejected(groups, out.Predicates)
+	}
+	if !ok {
 		return Answer{}, false
 	}
-	rejected, ok := s.rejected(groups)
-	if !ok || s.asksAll() {
-		return Answer{}, false
-	}
-	out.Predicates, out.Rejected = s.predicatesOf(q.Pod), rejected
 	s.fail(&out)
 	return out, true
 }
+
+// plain reports whether the best node in scan order is asked for, by groups alone.
+func (s *podKind) plain(q *Question) bool { return q.plain() && len(s.apart.slots) == 0 }
 
 // wake lets a group of exceptions sleep while its nodes are rejected: placements on them move nothing in its heap. It puts the heap of a group that is
 // allowed again in order.
 func (s *podKind) wake(c *candidate, allowed bool, without view.Slots) {
 	x := &s.exceptions
-	if s.rows == nil || !x.has(c.top.Slot) {
+	if s.rows == nil || c.apart || !x.has(c.top.Slot) {
 		return
 	}
 	g := &x.list[x.of[c.top.Slot]]
@@ -89,7 +96,7 @@ func (s *podKind) amongTied(q *Question, groups []candidate, scores []int64, bes
 	for k := range groups {
 		top := groups[k].top
 		score := heap.Score(top.Key)
-		if score+scores[k] != best.Total {
+		if groups[k].apart || score+scores[k] != best.Total {
 			continue
 		}
 		g := s.groupOf(top.Slot)
@@ -100,8 +107,13 @@ func (s *podKind) amongTied(q *Question, groups []candidate, scores []int64, bes
 			}
 		}
 	}
-	for i := range q.Without.All() {
+	for i := range s.apart.leftOut(q).All() {
 		tied[e.ranked[i]/64] &^= 1 << (e.ranked[i] % 64)
+	}
+	for k := range groups {
+		if c := &groups[k]; c.apart && heap.Score(c.top.Key)+scores[k] == best.Total {
+			tied[e.ranked[c.top.Slot]/64] |= 1 << (e.ranked[c.top.Slot] % 64)
+		}
 	}
 	for _, word := range tied {
 		n += bits.OnesCount64(word)
@@ -123,11 +135,12 @@ func (s *podKind) amongTied(q *Question, groups []candidate, scores []int64, bes
 	return best.Slot
 }
 
-// candidate is a group of nodes with room: the nodes of a group of the layout that are no exceptions, or a group of exceptions.
+// candidate is a group of nodes with room: the nodes of a group of the layout that are no exceptions, a group of exceptions, or a node apart.
 type candidate struct {
 	class int32
 	count int32
 	top   heap.Entry
+	apart bool
 }
 
 // gather appends the groups that have nodes with room. It leaves out groups that a static predicate rejects, and slots that have room.
@@ -160,7 +173,7 @@ func (s *podKind) candidate(dst []candidate, g *group, exceptions int32, skip he
 			top = g.heap.Best(skip)
 		}
 	}
-	return append(dst, candidate{g.class, count, top})
+	return append(dst, candidate{class: g.class, count: count, top: top})
 }
 
 // scan checks the rows of the nodes for one pod, by boxes where the plugins answer about boxes. It writes into each group how many
@@ -206,12 +219,13 @@ func (s *podKind) prepareRows(pod *v1.Pod) (ok bool) {
 
 // allows asks the predicates that are neither static nor read rows. All nodes of a group get the same answer. failed means that a predicate failed.
 func (s *podKind) allows(i int) (allowed, failed bool) {
-	for k := s.front; k < len(s.predicates); k++ {
+	ps := s.predicatesAt(i)
+	for k := s.front; k < len(ps); k++ {
 		if k == s.rowsAt {
 			continue
 		}
-		if v := s.predicates[k].Check(i); v != 0 {
-			return false, s.predicates.Err(filter.Rejection{Predicate: uint16(k), Verdict: v}, i) != nil
+		if v := ps[k].Check(i); v != 0 {
+			return false, ps.Err(filter.Rejection{Predicate: uint16(k), Verdict: v}, i) != nil
 		}
 	}
 	return true, false

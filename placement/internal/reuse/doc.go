@@ -15,8 +15,8 @@
 //	failures  answers without a node                            by pod, until the next event
 //
 // The first pod with some requests uses statics and states, and searches the rows of the nodes in boxes (tree), or scans the rows
-// of every node once (scan). Later pods with the same requests have heaps over kept rows. When a node comes or leaves, states and
-// kinds begin again; statics, rows and layouts follow; a slot more than before ends all. Every answer is the answer that asking each node gives. An Engine belongs to
+// of every node once (scan). Later pods with the same requests have heaps over kept rows. On a few nodes a pod may get a verdict of its own: these are
+// asked about alone (apart). When a node comes or leaves, states and kinds begin again; statics, rows and layouts follow; a slot more than before ends all. Every answer is the answer that asking each node gives. An Engine belongs to
 // one goroutine. docs/engine.md has the way of a decision and a drawing.
 //
 // What holds for everything whose cursor is that of the present; valid checks it:

@@ -29,10 +29,10 @@ func (s *podKind) fail(answer *Answer) {
 	}
 }
 
-// rejected counts the first rejections, group by group. It reports false when the reasons of a verdict differ from node to node.
-func (s *podKind) rejected(groups []candidate) (*filter.Histogram, bool) {
+// rejected counts the first rejections by the pod's own predicates, group by group. It reports false when the reasons of a verdict differ from node
+// to node.
+func (s *podKind) rejected(groups []candidate, ps filter.Predicates) (*filter.Histogram, bool) {
 	h := &filter.Histogram{}
-	ps := s.predicates
 	add := func(r filter.Rejection, slot, n int32) bool {
 		if d, ok := ps[r.Predicate].(filter.Detailer); n > 0 && ok && d.Partial(r.Verdict) {
 			return false
@@ -64,12 +64,6 @@ func (s *podKind) rejected(groups []candidate) (*filter.Histogram, bool) {
 		}
 	}
 	return h, true
-}
-
-// asksAll reports whether a state wants its predicate asked node by node when a pod fits on no node.
-func (s *podKind) asksAll() (all bool) {
-	s.eachPerPod(func(_ int, x hooks.PerPod) { all = all || x.AskAll() })
-	return all
 }
 
 // predicatesOf returns a copy of the list, which changes for the next pod, with the predicates that states have for a pod.

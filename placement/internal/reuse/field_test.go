@@ -195,7 +195,7 @@ func (f *field) draw() {
 	if f.one(3) {
 		add(hooks.Plugin{Name: "guards", Keep: hooks.KeepByAllPods, AppendKey: label("app", "guards"), Open: func() hooks.Counting { f.c["guards open"]++; return guards{f.plugin("guards", nil)} }}, true, false)
 	}
-	if early != 2 && f.one(4) {
+	if early != 2 && f.one(2) {
 		shelf(f.r.IntN(3))
 	}
 	if f.one(3) {
@@ -231,6 +231,7 @@ func (f *field) pod() *v1.Pod {
 	if f.one(5) {
 		p.Spec.Affinity = testkit.Pod("p").RequireApart(f.pick(v1.LabelHostname, "rack", v1.LabelHostname), "app="+f.pick("a", "b")).Obj().Spec.Affinity
 	}
+	set("apart", 2, "allowed", "rejected", "allowed", "rejected", "partial", "error")
 	set("most", 12, "2000000000", "100", "-100", "200000000")
 	return p
 }

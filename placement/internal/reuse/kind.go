@@ -44,6 +44,7 @@ type podKind struct {
 	statesChanged uint64   // stateChanges of the engine when the states changed last
 
 	exceptions exceptions
+	apart      apart
 }
 
 // counted is the state of one plugin with KeepByAllPods.

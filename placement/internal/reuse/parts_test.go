@@ -26,7 +26,7 @@ func TestRejectedByNobody(t *testing.T) {
 			static: &statics{verdict: []filter.Rejection{{Predicate: 5, Verdict: 1}, {}}}, plugin: []int{3, 5}, predicates: filter.Predicates{nil, partly{}}, rowsAt: 1,
 			layout: &layout{groups: groups{list: []group{{class: 0, size: size}, {base: 1, class: 1, size: 1, rejects: []tally{{2, n}}}}}},
 		}
-		h, ok := s.rejected(nil)
+		h, ok := s.rejected(nil, s.predicates)
 		require.Equal(t, ok, h != nil)
 		return ok
 	}

@@ -40,6 +40,9 @@ func (f *field) plain(q *Question) (out Answer, found []int, fails bool) {
 			var s hooks.State
 			if s, ok = stateOf(p); s != nil {
 				x = s.Filter()
+				if own, is := s.(hooks.PerPod); is {
+					x = own.Of(q.Pod)
+				}
 			}
 		} else {
 			x, ok = p.Predicate(q.Pod)

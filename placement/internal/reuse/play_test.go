@@ -338,7 +338,7 @@ func (g *game) checkKind(t *testing.T, at string, key VerdictKey, ps filter.Pred
 // scramble writes into memory that a call may use again, but must not read.
 func scramble(r *buffers) {
 	r.key = junk(r.key, 'x')
-	r.groups, r.feasible = junk(r.groups, candidate{7, 7, heap.Entry{Key: 1 << 60, Slot: 1}}), junk(r.feasible, candidate{7, 7, heap.Entry{Key: 1 << 60, Slot: 1}})
+	r.groups, r.feasible = junk(r.groups, candidate{7, 7, heap.Entry{Key: 1 << 60, Slot: 1}, true}), junk(r.feasible, candidate{7, 7, heap.Entry{Key: 1 << 60, Slot: 1}, true})
 	r.raw, r.add = junk(r.raw, 77), junk(r.add, 77)
 	r.slots, r.counts, r.places = junk(r.slots, 1), junk(r.counts, 77), junk(r.places, 77)
 	r.foundNodes = junk(r.foundNodes, foundNode{77, 1, 0})

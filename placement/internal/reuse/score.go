@@ -73,3 +73,13 @@ func (s *podKind) best(groups []candidate, out *Answer) (add []int64, ok bool) {
 	}
 	return add, true
 }
+
+// rowScore returns the score of a slot over rows: negative when its rows reject the slot. It reports false when the sum of the scores is out of range
+// or the predicate fails, which did not happen where rows are kept.
+func (s *podKind) rowScore(i int) (score int64, ok bool) {
+	if s.rows != nil {
+		return heap.Score(s.rows.keys[i]), true
+	}
+	key, _, ok := s.row.key(i, 0)
+	return heap.Score(key), ok
+}

@@ -219,8 +219,6 @@ func (x shelves) counting() hooks.Counting {
 	return x
 }
 
-func (x perPodShelf) Filter() filter.Predicate { return x.Of(x.pod) }
-
 func (x perPodShelf) Of(pod *v1.Pod) filter.Predicate {
 	y := x.shelves
 	y.pod = pod.DeepCopy()
@@ -228,12 +226,31 @@ func (x perPodShelf) Of(pod *v1.Pod) filter.Predicate {
 	return ownShelf{&shelfState{y}}
 }
 
-func (x perPodShelf) AskAll() bool { return x.pod.Labels["shelves"] == "2" }
+func (x perPodShelf) Apart(dst []int32, pod *v1.Pod) []int32 {
+	for i := range x.s.Len() {
+		if pod.Labels["apart"] != "" && x.s.Node(i) != nil && x.apart(i) {
+			x.c["shelves apart"]++
+			dst = append(dst, int32(i), int32(i))
+		}
+	}
+	return append(dst, int32(x.f.slots()[0])) // where nothing differs
+}
 
-// ownShelf is the predicate of one pod, with reasons that name the pod.
+func (x shelves) apart(i int) bool { name := x.s.Node(i).Name; return name[len(name)-1]%3 == 0 }
+
+// ownShelf is the predicate of one pod, with reasons that name the pod. On a third of the nodes its verdict is what a label of the pod says.
 type ownShelf struct{ *shelfState }
 
-func (x ownShelf) Reasons(resources.Verdict) []string { return []string{"shelves of " + x.pod.Name} }
+func (x ownShelf) Check(i int) resources.Verdict {
+	if own := x.pod.Labels["apart"]; own != "" && x.apart(i) {
+		return map[string]resources.Verdict{"allowed": 0, "rejected": 5, "partial": partialVerdict, "error": errorVerdict}[own]
+	}
+	return x.shelfState.Check(i)
+}
+
+func (x ownShelf) Reasons(v resources.Verdict) []string {
+	return []string{fmt.Sprint("shelves of ", x.pod.Name, ": ", v)}
+}
 
 func (x *shelfState) Filter() filter.Predicate { return x }
 func (x *shelfState) Score() hooks.Scorer      { return x }

@@ -54,7 +54,7 @@ func (s *podKind) firstFeasible(q *Question) (Answer, bool) {
 // spansOf returns the spans of an order; nil when each node must be examined.
 func (s *podKind) spansOf(q *Question, order []int) *spans {
 	size := s.engine.span
-	if !s.heaps || s.exceptions.some() || !q.plain() || len(order) < 2*size {
+	if !s.heaps || s.exceptions.some() || !s.plain(q) || len(order) < 2*size {
 		return nil
 	}
 	x := &s.layout.whole
@@ -100,6 +100,9 @@ func (w *walk) nodes(slots []int) bool {
 		g := s.layout.of[i]
 		if x := &s.exceptions; x.has(int32(i)) {
 			g = int32(len(s.layout.list)) + x.of[i]
+		}
+		if at := s.apart.place(i); at >= 0 {
+			g = int32(len(w.groups) - len(s.apart.slots) + at)
 		}
 		c := &w.groups[g]
 		if c.count == rejectedBefore || c.count == rejectedBehind && (s.heaps || s.row.coder == nil) {
@@ -175,10 +178,11 @@ func (w *walk) span(groups []spanGroup, nodes, all int) (passed, ok bool) {
 
 // refuse writes why no node of a question about some nodes is feasible. It reports false when the caller must ask node by node.
 func (s *podKind) refuse(q *Question, out *Answer) bool {
-	if s.asksAll() || !s.refresh() {
+	var ok bool
+	if out.Predicates, ok = s.ownPredicates(q.Pod); !ok {
 		return false
 	}
-	out.Predicates, out.Rejected = s.predicatesOf(q.Pod), &filter.Histogram{}
+	out.Rejected = &filter.Histogram{}
 	for _, i := range q.Slots {
 		r := out.Predicates.First(i)
 		if out.Predicates.Err(r, i) != nil {
@@ -220,23 +224,13 @@ func (s *podKind) chooseFound(groups []candidate, found []foundNode, tie func(n 
 	return ok
 }
 
-// rowScore returns the score of a slot over rows: negative when its rows reject the slot. It reports false when the sum of the scores is out of range
-// or the predicate fails, which did not happen where rows are kept.
-func (s *podKind) rowScore(i int) (score int64, ok bool) {
-	if s.rows != nil {
-		return heap.Score(s.rows.keys[i]), true
-	}
-	key, _, ok := s.row.key(i, 0)
-	return heap.Score(key), ok
-}
-
 // Counts of groups that are rejected: by a predicate before the one that reads rows, or by one behind it.
 const (
 	rejectedBefore = -1
 	rejectedBehind = -2
 )
 
-// candidates returns a candidate for each group of the layout, and behind them for each group of exceptions.
+// candidates returns a candidate for each group of the layout, behind them for each group of exceptions, and then for each node apart.
 func (s *podKind) candidates() []candidate {
 	dst := s.engine.buffers.groups[:0]
 	for _, list := range [2][]group{s.layout.list, s.exceptions.list} {
@@ -247,6 +241,9 @@ func (s *podKind) candidates() []candidate {
 			}
 			dst = append(dst, c)
 		}
+	}
+	for _, i := range s.apart.slots {
+		dst = append(dst, candidate{class: s.groupOf(i).class})
 	}
 	s.engine.buffers.groups = dst
 	return dst
