@@ -25,11 +25,12 @@ import (
 //	capacity   of a class whose published capacity is too small
 //	in-tree    bound to a volume of an in-tree plugin in a zone without nodes
 //	used       bound to a volume that a running pod uses, and no node has room
+//	limit      the same on a node that reached its limit
 //	once       ReadWriteOncePod, and a running pod uses it
 //	devices    for more devices than a node has
 //	allocated  allocated on a node that has no room
 func BenchmarkHomeless(b *testing.B) {
-	for _, kind := range []string{"bound", "waiting", "large", "free", "local", "capacity", "in-tree", "used", "once", "devices", "allocated"} {
+	for _, kind := range []string{"bound", "waiting", "large", "free", "local", "capacity", "in-tree", "used", "limit", "once", "devices", "allocated"} {
 		for _, nodes := range []int{5_000, 50_000} {
 			b.Run(fmt.Sprintf("%s/%d", kind, nodes), func(b *testing.B) { benchmarkHomeless(b, kind, nodes) })
 		}
@@ -59,6 +60,10 @@ func (h *homeless) node(i int) {
 	switch {
 	case h.kind == "devices" || h.kind == "allocated":
 		h.ResourceSlices = append(h.ResourceSlices, gpuSlice(n.Name, 8))
+	case h.kind == "limit" && i < homelessPods:
+		one := int32(1)
+		h.CSINodes = append(h.CSINodes, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}, Spec: storagev1.CSINodeSpec{
+			Drivers: []storagev1.CSINodeDriver{{Name: "csi.example.com", Allocatable: &storagev1.VolumeNodeResources{Count: &one}}}}})
 	case h.kind == "local" && i%10 == 0 && i < 5000:
 		pv := disk("pv-"+n.Name, "local", "", "1Gi")
 		pv.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0] = v1.NodeSelectorRequirement{Key: v1.LabelHostname, Operator: v1.NodeSelectorOpIn, Values: []string{n.Name}}
@@ -100,7 +105,7 @@ func (h *homeless) claim(k int) {
 		c.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOncePod}
 	}
 	h.Claims, h.PersistentVolumes = append(h.Claims, c), append(h.PersistentVolumes, pv)
-	if h.kind == "used" || h.kind == "once" {
+	if h.kind == "used" || h.kind == "limit" || h.kind == "once" {
 		h.Pods = append(h.Pods, mounting(testkit.Pod("user-"+name).Request("cpu=1").On(h.Nodes[k].Name).Obj(), name))
 	}
 }
@@ -109,7 +114,7 @@ func (h *homeless) claim(k int) {
 func (h *homeless) pod(n int) *v1.Pod {
 	pod := testkit.Pod(fmt.Sprint("pod-", n)).Request("cpu=1")
 	switch h.kind {
-	case "large", "free", "local", "used", "allocated":
+	case "large", "free", "local", "used", "limit", "allocated":
 		pod = pod.Request("cpu=100")
 	}
 	claim := mounting

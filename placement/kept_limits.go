@@ -13,12 +13,13 @@ import (
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
-// limitsCounting keeps the work of NodeVolumeLimits for pods that bring as many volumes of each driver, of which none is in use or makes a difference
-// where it is.
+// limitsCounting keeps the work of NodeVolumeLimits for pods that bring as many volumes of each driver. The nodes are apart where a volume in use makes
+// a difference.
 type limitsCounting struct {
 	options volumes.Options
 	volumes *volumetracker.Tracker
 	cluster Cluster // with a change log
+	latest  *volumes.LimitsState
 }
 
 // Lasts marks a Counting that the engine may use for ever.
@@ -45,6 +46,7 @@ func (k limitsCounting) AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool) {
 	if s == nil {
 		return append(dst, 0), true
 	}
+	*k.latest = s
 	return appendAlike(append(dst, 1), s)
 }
 
@@ -61,14 +63,13 @@ func (k limitsCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	if !ok {
 		return nil, errVolumesApart
 	}
-	return &keptLimits{volumes: k.volumes, cluster: k.cluster, key: key, state: s}, nil
+	return &keptLimits{limitsCounting: k, key: key, state: s}, nil
 }
 
 // keptLimits is what pods with as many volumes of each driver share.
 type keptLimits struct {
 	unmoved
-	volumes *volumetracker.Tracker
-	cluster Cluster // with a change log
+	limitsCounting
 	key     []byte
 	state   volumes.LimitsState
 	usage   *volumes.Usage // that current is over
@@ -79,6 +80,7 @@ var (
 	_ filter.Predicate = (*keptLimits)(nil)
 	_ hooks.PodKeyer   = limitsCounting{}
 	_ hooks.Shifting   = (*keptLimits)(nil)
+	_ hooks.PerPod     = (*keptLimits)(nil)
 )
 
 func (k *keptLimits) now() volumes.LimitsState {
@@ -93,7 +95,7 @@ func (k *keptLimits) now() volumes.LimitsState {
 // Name returns the name of the filter.
 func (k *keptLimits) Name() string { return k.state.Name() }
 
-// Check returns the verdict for pods whose volumes are not in use. Pods whose volumes are in use share it where it is theirs.
+// Check returns the verdict for pods whose volumes are not in use. Pods whose volumes are in use share it but on the nodes apart.
 func (k *keptLimits) Check(i int) resources.Verdict { return k.now().Check(i) }
 
 // Reasons returns the texts of a verdict.
@@ -117,4 +119,12 @@ func (k *keptLimits) AppendDomains(dst []int32, slot int) []int32 {
 // Shifted yields the slots whose pods changed.
 func (k *keptLimits) Shifted(version uint64, yield func(slot int)) uint64 {
 	return changedSlots(k.cluster.(follow.Log), k.cluster.Len(), version, yield)
+}
+
+// Of returns the filter of the pod.
+func (k *keptLimits) Of(*v1.Pod) filter.Predicate { return *k.latest }
+
+// Apart appends the nodes where a volume in use makes a difference.
+func (k *keptLimits) Apart(dst []int32, _ *v1.Pod) []int32 {
+	return (*k.latest).(interface{ AppendApart(dst []int32) []int32 }).AppendApart(dst)
 }

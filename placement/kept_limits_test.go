@@ -21,7 +21,7 @@ func TestKeptLimitsFreeSlot(t *testing.T) {
 	bind(claim, pv, "csi.example.com")
 	_, s := placerOf(t, cluster.Objects{Nodes: threeZones(), PersistentVolumes: []*v1.PersistentVolume{pv}, Claims: []*v1.PersistentVolumeClaim{claim}})
 	slot := s.Slot("a2")
-	k := limitsCounting{volumes.Options{}, newVolumes(s), s}
+	k := limitsCounting{volumes.Options{}, newVolumes(s), s, new(volumes.LimitsState)}
 	shared, err := k.Compile(mounting(testkit.Pod("p").Obj(), "data"))
 	require.NoError(t, err)
 	kept := shared.(*keptLimits)

@@ -145,7 +145,7 @@ func TestKeysOfSkippedPods(t *testing.T) {
 		keyer hooks.PodKeyer
 		pod   *v1.Pod
 	}{
-		"volumes": {limitsCounting{volumes.Options{}, newVolumes(s), s}, mounting(testkit.Pod("p").Obj(), "data")},
+		"volumes": {limitsCounting{volumes.Options{}, newVolumes(s), s, new(volumes.LimitsState)}, mounting(testkit.Pod("p").Obj(), "data")},
 		"devices": {p.profile.Filter("DynamicResources").states(s).(claimCounting), claiming(testkit.Pod("p").Obj(), "x")},
 	} {
 		skipped, ok := c.keyer.AppendPodKey([]byte("k"), testkit.Pod("p").Obj())

@@ -20,7 +20,7 @@ var limitsRule = volumeRule[*volumes.Usage, volumes.LimitsState]{
 	predicate: func(s volumes.LimitsState) filter.Predicate { return limited{s} },
 	share: func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
 		p.Keep = keepByAllPods
-		p.states = func(c Cluster) hooks.Counting { return limitsCounting{o, v, c} }
+		p.states = func(c Cluster) hooks.Counting { return limitsCounting{o, v, c, new(volumes.LimitsState)} }
 	},
 }
 

@@ -112,11 +112,11 @@ func (s *restrictionsState) AppendAlike(dst []byte) ([]byte, bool) {
 	return key.Flag(dst, s.conflicts > 0), !s.restrictions.pod.inline && (code == filter.Success || code == filter.Skip)
 }
 
-// AppendAlike is for pods whose volumes no running pod uses, or make no difference where running pods use them. Between equal keys a
-// verdict on a node changes only with the node, its CSINode, or its pods.
+// AppendAlike is for all pods for which the plugin does not fail. Between equal keys a verdict on a node changes only with the node, its CSINode, or
+// its pods, except on the slots of AppendApart.
 func (s *limitsState) AppendAlike(dst []byte) ([]byte, bool) {
 	e := s.limits
-	if e.reason != "" || e.broken != "" || e.disk != "" || s.savesRoom() {
+	if e.reason != "" || e.broken != "" || e.disk != "" {
 		return dst, false
 	}
 	dst = key.Len(dst, len(s.drivers))
@@ -133,8 +133,9 @@ func (s *limitsState) AppendAlike(dst []byte) ([]byte, bool) {
 	return dst, true
 }
 
-// savesRoom reports whether a node has another verdict because a pod there uses a volume of the pod: it takes no more of the node's limit.
-func (s *limitsState) savesRoom() bool {
+// AppendApart appends the slots with another verdict than that of Alike, because a pod there uses a volume of the pod: it takes no more of the node's
+// limit. A slot may come several times. O(users of the pod's volumes).
+func (s *limitsState) AppendApart(dst []int32) []int32 {
 	var alike *limitsState
 	for k := range s.drivers {
 		for _, w := range s.drivers[k].disks {
@@ -143,12 +144,12 @@ func (s *limitsState) savesRoom() bool {
 					alike = s.Alike(s.usage).(*limitsState)
 				}
 				if i := int(slot); s.Check(i) != alike.Check(i) {
-					return true
+					dst = append(dst, slot)
 				}
 			}
 		}
 	}
-	return false
+	return dst
 }
 
 // unused is the number of a volume that no pod uses.
