@@ -9,7 +9,7 @@
 //	statics   answers that only a change of a node can change   by the keys of plugins with KeepByNode
 //	classes   the nodes in classes of equal static answers      by what the plugins with KeepByNode read of nodes
 //	rows      answers that pods of the same node change too     by the keys with KeepByNodeAndPods
-//	states    counts of running pods                            by what Compiled.AppendKey appends
+//	states    counts of running pods                            by what Compiled.AppendKey appends; idle ones by AppendIdleKey
 //	layout    the nodes in groups of equal signature            by statics, rows and layout keys of the states
 //	kind      all of these together                             by pod; with heaps, pods alike in all of these share one (sharing)
 //	failures  answers without a node                            by pod, until the next event
@@ -31,5 +31,5 @@
 //	I8  Boxes: each node is in one box, whose bounds hold its row.
 //	I9  Nodes of one group have equal classes and domains, nodes of different groups do not. Exceptions are the nodes with a count, in groups
 //	    by group of the layout and counts. A group of the layout knows how many nodes of its heap are exceptions.
-//	I10 A state gives the verdicts that a state gives which counts now.
+//	I10 A state gives the verdicts that a state gives which counts now, unless pods that came count for the pod that it was made for alone.
 package reuse
