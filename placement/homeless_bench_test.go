@@ -27,10 +27,11 @@ import (
 //	used       bound to a volume that a running pod uses, and no node has room
 //	limit      the same on a node that reached its limit
 //	once       ReadWriteOncePod, and a running pod uses it
+//	disk       no claim: a disk that is written into the spec, which a running pod uses, and no node has room
 //	devices    for more devices than a node has
 //	allocated  allocated on a node that has no room
 func BenchmarkHomeless(b *testing.B) {
-	for _, kind := range []string{"bound", "waiting", "large", "free", "local", "capacity", "in-tree", "used", "limit", "once", "devices", "allocated"} {
+	for _, kind := range []string{"bound", "waiting", "large", "free", "local", "capacity", "in-tree", "used", "limit", "once", "disk", "devices", "allocated"} {
 		for _, nodes := range []int{5_000, 50_000} {
 			b.Run(fmt.Sprintf("%s/%d", kind, nodes), func(b *testing.B) { benchmarkHomeless(b, kind, nodes) })
 		}
@@ -80,6 +81,9 @@ func (h *homeless) claim(k int) {
 		return
 	}
 	switch h.kind {
+	case "disk":
+		h.Pods = append(h.Pods, withDisks(testkit.Pod("user-"+name).Request("cpu=1").On(h.Nodes[k].Name).Obj(), name))
+		return
 	case "devices":
 		h.ResourceClaims = append(h.ResourceClaims, gpuClaim(name, 9))
 		return
@@ -110,15 +114,26 @@ func (h *homeless) claim(k int) {
 	}
 }
 
+// withDisks gives a pod disks that are written into its spec.
+func withDisks(pod *v1.Pod, names ...string) *v1.Pod {
+	for _, name := range names {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-" + name}}})
+	}
+	return pod
+}
+
 // pod returns the pod with that number.
 func (h *homeless) pod(n int) *v1.Pod {
 	pod := testkit.Pod(fmt.Sprint("pod-", n)).Request("cpu=1")
 	switch h.kind {
-	case "large", "free", "local", "used", "limit", "allocated":
+	case "large", "free", "local", "used", "limit", "disk", "allocated":
 		pod = pod.Request("cpu=100")
 	}
 	claim := mounting
-	if h.ResourceClaims != nil {
+	switch {
+	case h.kind == "disk":
+		claim = withDisks
+	case h.ResourceClaims != nil:
 		claim = claiming
 	}
 	return claim(pod.Obj(), fmt.Sprint("c-", n%homelessPods))

@@ -9,11 +9,12 @@ import (
 	volumetracker "github.com/podberth/podberth/volumes/tracker"
 )
 
-// restrictionsCounting keeps the work of VolumeRestrictions for pods without disks that are written into their spec. The key of a pod says
-// whether one of its ReadWriteOncePod claims is in use: then every node is rejected, and else none is.
+// restrictionsCounting keeps the work of VolumeRestrictions. The key of a pod says whether one of its ReadWriteOncePod claims is in use: then every
+// node is rejected, and else none is. The nodes where a disk that is written into the spec of the pod is in use are apart.
 type restrictionsCounting struct {
 	options volumes.Options
 	volumes *volumetracker.Tracker
+	latest  *volumes.RestrictionsState
 }
 
 // Lasts marks a Counting that the engine may use for ever.
@@ -27,54 +28,69 @@ func (k restrictionsCounting) of(pod *v1.Pod) volumes.RestrictionsState {
 	return volumes.Compile(pod, k.volumes.Objects(), k.options).Restrictions().On(k.volumes.Usage())
 }
 
-// AppendPodKey appends whether a claim is in use.
+// AppendPodKey appends whether the pod has disks, and whether a claim is in use.
 func (k restrictionsCounting) AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool) {
 	s := k.of(pod)
 	if s == nil {
 		return append(dst, 0), true
 	}
+	*k.latest = s
 	return appendAlike(append(dst, 1), s)
 }
 
-// Divides marks states whose verdict is the same for all nodes.
+// Divides marks states whose shared verdict is the same for all nodes.
 func (restrictionsCounting) Divides() {}
 
 // Epoch returns 0: the key has all that changes an answer.
 func (restrictionsCounting) Epoch() uint64 { return 0 }
 
-// Compile returns nil for a pod whose claims no pod uses.
+// Compile returns nil for a pod without disks whose claims no pod uses.
 func (k restrictionsCounting) Compile(pod *v1.Pod) (hooks.Compiled, error) {
 	s := k.of(pod)
 	if s == nil {
 		return nil, nil
 	}
-	if _, ok := appendAlike(nil, s); !ok {
+	key, ok := appendAlike(nil, s)
+	if !ok {
 		return nil, errVolumesApart
 	}
 	if s.Skip() {
 		return nil, nil
 	}
-	return claimInUse{RestrictionsState: s}, nil
+	return keptRestrictions{latest: k.latest, key: key, alike: s.(interface {
+		Alike() volumes.RestrictionsState
+	}).Alike()}, nil
 }
 
-// claimInUse rejects every node. It is the state of one of the pods of which a claim is in use.
-type claimInUse struct {
+// keptRestrictions is what pods share that are alike.
+type keptRestrictions struct {
 	unmoved
-	volumes.RestrictionsState
+	latest *volumes.RestrictionsState
+	key    []byte
+	alike  volumes.RestrictionsState
 }
 
 var (
 	_ hooks.PodKeyer = restrictionsCounting{}
 	_ hooks.Dividing = restrictionsCounting{}
+	_ hooks.PerPod   = keptRestrictions{}
 )
 
-func (s claimInUse) AppendKey(dst []byte) []byte { return dst }
-func (s claimInUse) Count() hooks.State          { return s }
+func (k keptRestrictions) AppendKey(dst []byte) []byte { return append(dst, k.key...) }
+func (k keptRestrictions) Count() hooks.State          { return k }
 
-func (s claimInUse) Filter() filter.Predicate { return s.RestrictionsState }
-func (claimInUse) Score() hooks.Scorer        { return nil }
+func (k keptRestrictions) Filter() filter.Predicate { return k.alike }
+func (keptRestrictions) Score() hooks.Scorer        { return nil }
 
 // Keys, AppendLayoutKey and AppendDomains do not divide the nodes.
-func (claimInUse) Keys() int                                { return 0 }
-func (claimInUse) AppendLayoutKey(dst []byte) []byte        { return dst }
-func (claimInUse) AppendDomains(dst []int32, _ int) []int32 { return dst }
+func (keptRestrictions) Keys() int                                { return 0 }
+func (keptRestrictions) AppendLayoutKey(dst []byte) []byte        { return dst }
+func (keptRestrictions) AppendDomains(dst []int32, _ int) []int32 { return dst }
+
+// Of returns the filter of the pod.
+func (k keptRestrictions) Of(*v1.Pod) filter.Predicate { return *k.latest }
+
+// Apart appends the nodes where a disk of the pod is in use.
+func (k keptRestrictions) Apart(dst []int32, _ *v1.Pod) []int32 {
+	return (*k.latest).(interface{ AppendApart(dst []int32) []int32 }).AppendApart(dst)
+}

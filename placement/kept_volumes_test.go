@@ -243,9 +243,12 @@ func playVolumes(t *testing.T, r *rand.Rand, name string, steps int) (shared, ho
 			if k := len(placed); k > 0 && w.chance(4) { // the volumes of a running pod
 				pod.Spec.Volumes = placed[r.IntN(k)].Spec.Volumes
 			}
-			if w.chance(10) {
-				disk := &v1.AWSElasticBlockStoreVolumeSource{VolumeID: w.pick("vol-1", "vol-2")}
-				pod.Spec.Volumes = append(slices.Clone(pod.Spec.Volumes), v1.Volume{Name: "disk", VolumeSource: v1.VolumeSource{AWSElasticBlockStore: disk}})
+			for w.chance(5) {
+				disk := v1.VolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: w.pick("vol-1", "vol-2", "vol-3")}}
+				if w.chance(2) {
+					disk = v1.VolumeSource{RBD: &v1.RBDVolumeSource{RBDImage: w.pick("x", "y"), CephMonitors: []string{w.pick("1", "2")}, ReadOnly: w.chance(3)}}
+				}
+				pod.Spec.Volumes = append(slices.Clone(pod.Spec.Volumes), v1.Volume{Name: "disk", VolumeSource: disk})
 			}
 			without, err := New(s, profile)
 			require.NoError(t, err)

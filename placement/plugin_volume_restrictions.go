@@ -25,7 +25,7 @@ var restrictionsRule = volumeRule[*volumes.Usage, volumes.RestrictionsState]{
 	},
 	share: func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
 		p.Keep = keepByAllPods
-		p.states = func(Cluster) hooks.Counting { return restrictionsCounting{o, v} }
+		p.states = func(Cluster) hooks.Counting { return restrictionsCounting{o, v, new(volumes.RestrictionsState)} }
 	},
 }
 

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,4 +48,23 @@ func TestClaimsShareNothingWithPlainPods(t *testing.T) {
 			require.False(t, p.Decide(missing, Options{}).Placed())
 		}
 	}
+}
+
+// Pods with disks of their own that are written into their specs share work. A node where a disk is in use is left out for the pods with that disk
+// alone.
+func TestKeptDisks(t *testing.T) {
+	var nodes []*v1.Node // the first has the most room
+	for k, name := range []string{"a", "b", "c"} {
+		nodes = append(nodes, testkit.Node(name).Capacity(fmt.Sprintf("cpu=%d,memory=%dGi", 300-k, 300-k)).Obj())
+	}
+	p, _ := placerOf(t, cluster.Objects{Nodes: nodes})
+	for k, x := range []struct{ disks, node string }{
+		{"x", "a"}, {"y", "a"}, {"x", "b"}, {"y z", "b"}, {"z", "a"}, {"u x", "c"}, {"z y", "c"}, {"u", "a"},
+	} {
+		pod := withDisks(testkit.Pod(fmt.Sprint("pod-", k)).Obj(), strings.Fields(x.disks)...)
+		require.Equal(t, x.node, place(t, p, pod).Node, x.disks)
+		require.True(t, used(p.Plan, pod), x.disks)
+	}
+	d := p.Decide(withDisks(testkit.Pod("last").Obj(), "u", "y"), Options{})
+	require.Equal(t, "0/3 nodes are available: 3 node(s) had no available disk.", d.Failure.Message.String())
 }

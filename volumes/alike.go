@@ -106,10 +106,27 @@ func (e *zoneFilter) AppendAlike(dst []byte) ([]byte, bool) {
 	return dst, true
 }
 
-// AppendAlike is for pods without disks that are written into their spec. Pods with equal keys get the same verdict on every node.
+// AppendAlike is for pods whose claims are there. Pods with equal keys get the same verdict on every node but the slots of AppendApart.
 func (s *restrictionsState) AppendAlike(dst []byte) ([]byte, bool) {
 	code := s.restrictions.pre.Code
-	return key.Flag(dst, s.conflicts > 0), !s.restrictions.pod.inline && (code == filter.Success || code == filter.Skip)
+	return key.Flag(key.Flag(dst, s.restrictions.pod.inline), s.conflicts > 0), code == filter.Success || code == filter.Skip
+}
+
+// AppendApart appends the slots where a pod has a disk of the pod, in order. O(these slots).
+func (s *restrictionsState) AppendApart(dst []int32) []int32 {
+	from := len(dst)
+	for i := range s.disks {
+		dst = append(dst, int32(i))
+	}
+	slices.Sort(dst[from:])
+	return dst
+}
+
+// Alike returns the state of the pods that are alike.
+func (s *restrictionsState) Alike() RestrictionsState {
+	c := *s
+	c.disks = nil
+	return &c
 }
 
 // AppendAlike is for all pods for which the plugin does not fail. Between equal keys a verdict on a node changes only with the node, its CSINode, or

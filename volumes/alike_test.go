@@ -136,10 +136,14 @@ func TestAlike(t *testing.T) {
 					}
 					equal[at]++
 					first, second := states[a][at], states[b][at]
-					if at == 3 { // the pods of a key share this state
-						first = first.(*limitsState).Alike(u)
+					switch s := first.(type) { // the pods of a key share this state
+					case *limitsState:
+						first = s.Alike(u)
+					case *restrictionsState:
+						first = s.Alike()
 					}
 					apart := apartOf(second)
+					require.True(t, at == 3 || slices.IsSorted(apart), "%s, seed %d", name, seed)
 					for i := range w.nodes {
 						if slices.Contains(apart, int32(i)) {
 							differ[at]++
@@ -155,6 +159,7 @@ func TestAlike(t *testing.T) {
 		require.Greater(t, equal[at], 500, name)
 		require.Greater(t, none[at], 400, name)
 	}
+	require.Greater(t, differ[2], 100, "slots apart for disks")
 	require.Greater(t, differ[3], 100, "slots apart for limits")
 }
 
@@ -215,6 +220,9 @@ func TestAlikeKeys(t *testing.T) {
 	require.Empty(t, key("unknown")[zone])
 	require.NotEmpty(t, key("bound-a")[zone])
 	require.Empty(t, key("unknown")[limits])
+	withDisk, _ := alikes(w, inline(pod("p"), gcePD("d", false)), NewUsage(w, w.objects()))
+	require.NotEmpty(t, withDisk[restrictions])
+	require.NotEqual(t, key()[restrictions], withDisk[restrictions], "a disk")
 	for _, p := range []*v1.Pod{inline(pod("p"), ebsVolume("aws://z/disk", false)), ephemeral(pod("bound"), "a")} {
 		keys, _ := alikes(w, p, NewUsage(w, w.objects()))
 		require.Empty(t, keys[limits], "the plugin fails")

@@ -53,7 +53,8 @@ func Compile(pod *v1.Pod, objects Objects, o Options) *Pod {
 	p := &Pod{pod: pod, objects: objects, options: o}
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
-		p.inline = p.inline || exclusive(v)
+		_, exclusive := nameOfInlineDisk(v)
+		p.inline = p.inline || exclusive
 		name, ephemeral, ok := claimName(pod, v)
 		if !ok {
 			continue

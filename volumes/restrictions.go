@@ -24,7 +24,7 @@ const restrictionsPlugin = "VolumeRestrictions"
 // PreFilter answers UnschedulableAndUnresolvable for a missing claim, Skip when no node can reject the pod, and else
 // Success. Part of v1.37's answer depends on running pods: [RestrictionsState.Skip] has that part.
 //
-// On is O(claims of the pod), and for a pod with inline disks O(pods with inline disks). Pods that the ledger assumes count
+// On is O(claims of the pod), and for a pod with inline disks O(pods with the same disks). Pods that the ledger assumes count
 // as users of their claims too. The State does not follow later changes of the usage or of the ledger.
 func (p *Pod) Restrictions() Evaluator[*Usage, RestrictionsState] { return p.restrictions() }
 
@@ -56,13 +56,7 @@ func (e *restrictionsFilter) On(u *Usage) RestrictionsState {
 		return s
 	}
 	if e.pod.inline {
-		for i, pods := range u.holders {
-			for _, p := range pods {
-				if diskConflict(e.pod.pod, p) {
-					s.countDisk(i)
-				}
-			}
-		}
+		s.countDisks(u)
 	}
 	for k, name := range e.rwop {
 		if _, s.used[k] = u.claims[[2]string{e.pod.pod.Namespace, name}]; s.used[k] {
@@ -106,9 +100,9 @@ type RestrictionsState interface {
 type restrictionsState struct {
 	restrictions *restrictionsFilter
 	cluster      filter.Cluster
-	disks        []int32 // by slot, pods with a conflicting disk
-	used         []bool  // by ReadWriteOncePod claim: whether a pod uses the claim, on any node
-	conflicts    int     // claims in use
+	disks        map[int]int32 // by slot, pods with a conflicting disk
+	used         []bool        // by ReadWriteOncePod claim: whether a pod uses the claim, on any node
+	conflicts    int           // claims in use
 }
 
 const (
@@ -124,9 +118,7 @@ func (s *restrictionsState) Check(i int) resources.Verdict { return s.check(i, 0
 
 // check decides slot i with a changed number of conflicting disks and a given number of claims in use.
 func (s *restrictionsState) check(i int, disks int32, claims int) resources.Verdict {
-	if i < len(s.disks) {
-		disks += s.disks[i]
-	}
+	disks += s.disks[i]
 	switch {
 	case s.cluster.Node(i) == nil:
 		return diskTaken | resources.Unresolvable
@@ -196,13 +188,6 @@ func (s *restrictionsState) Explain(i int) []Holder {
 	return out
 }
 
-func (s *restrictionsState) countDisk(i int) {
-	for i >= len(s.disks) {
-		s.disks = append(s.disks, 0)
-	}
-	s.disks[i]++
-}
-
 // restrictionsTrial is the Trial of a RestrictionsState. Like v1.37 it counts, for each volume of an
 // added or removed pod, one claim whose name is that of a ReadWriteOncePod claim of the pod, whatever the namespace; see
 // Options.CompareNamespaces.
@@ -248,41 +233,4 @@ func (t *restrictionsTrial) Check(i int) resources.Verdict {
 		}
 	}
 	return t.s.check(i, disks, t.s.conflicts+t.conflicts)
-}
-
-// exclusive reports whether a volume is of an inline kind that VolumeRestrictions knows.
-func exclusive(v *v1.Volume) bool {
-	return v.GCEPersistentDisk != nil || v.AWSElasticBlockStore != nil || v.ISCSI != nil || v.RBD != nil
-}
-
-// diskConflict reports whether a volume of the pod and a volume of the other pod must not be attached to one node.
-func diskConflict(pod, other *v1.Pod) bool {
-	for i := range pod.Spec.Volumes {
-		for k := range other.Spec.Volumes {
-			if sameDisk(&pod.Spec.Volumes[i], &other.Spec.Volumes[k]) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// sameDisk reports whether two volumes conflict. The same EBS volume always conflicts. The same GCE disk, ISCSI name or RBD
-// image (with a common monitor) conflicts unless both volumes are read-only. Rule: the API's comments of these volume
-// sources.
-func sameDisk(a, b *v1.Volume) bool {
-	switch {
-	case a.GCEPersistentDisk != nil && b.GCEPersistentDisk != nil:
-		x, y := a.GCEPersistentDisk, b.GCEPersistentDisk
-		return x.PDName == y.PDName && !(x.ReadOnly && y.ReadOnly)
-	case a.AWSElasticBlockStore != nil && b.AWSElasticBlockStore != nil:
-		return a.AWSElasticBlockStore.VolumeID == b.AWSElasticBlockStore.VolumeID
-	case a.ISCSI != nil && b.ISCSI != nil:
-		return a.ISCSI.IQN == b.ISCSI.IQN && !(a.ISCSI.ReadOnly && b.ISCSI.ReadOnly)
-	case a.RBD != nil && b.RBD != nil:
-		x, y := a.RBD, b.RBD
-		shared := slices.ContainsFunc(x.CephMonitors, func(m string) bool { return slices.Contains(y.CephMonitors, m) })
-		return shared && x.RBDPool == y.RBDPool && x.RBDImage == y.RBDImage && !(x.ReadOnly && y.ReadOnly)
-	}
-	return false
 }

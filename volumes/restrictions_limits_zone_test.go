@@ -107,8 +107,8 @@ func TestRestrictionsTrial(t *testing.T) {
 	u.Remove(user, 0)
 	require.Zero(t, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().On(u).Check(0))
 
-	q := inline(pod("q"), gcePD("d", false))
-	disks := Compile(inline(pod("p"), gcePD("d", false)), Objects{}, Options{}).Restrictions().On(NewUsage((&world{nodes: []*v1.Node{node("n1"), node("n2")}}).put(0, q), Objects{}))
+	q := inline(pod("q"), gcePD("d", false), gcePD("e", false)) // it counts once
+	disks := Compile(inline(pod("p"), gcePD("d", false), gcePD("e", false)), Objects{}, Options{}).Restrictions().On(NewUsage((&world{nodes: []*v1.Node{node("n1"), node("n2")}}).put(0, q), Objects{}))
 	require.Equal(t, []Holder{{"", q}}, disks.Explain(0))
 	td := disks.NewTrial()
 	require.Equal(t, diskTaken, td.Check(0))

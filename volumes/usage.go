@@ -22,7 +22,7 @@ type Usage struct {
 	users   [][]int32           // by number of a volume: the slot of each pod that uses the volume
 	slots   []*slotUsage        // nil: free
 	claims  map[[2]string]int32 // pods by namespace and name of a claim that they mount by name
-	holders map[int][]*v1.Pod   // by slot, the pods with inline disks
+	holders map[inlineDiskName][]holder
 	faults  faults
 }
 
@@ -57,7 +57,7 @@ type attachCount struct {
 
 // NewUsage counts the volumes of a cluster's pods. O(pods + CSINodes + VolumeAttachments).
 func NewUsage(c filter.Cluster, objects Objects) *Usage {
-	u := &Usage{cluster: c, objects: objects, ids: map[disk]int32{}, slots: make([]*slotUsage, c.Len()), claims: map[[2]string]int32{}, holders: map[int][]*v1.Pod{}}
+	u := &Usage{cluster: c, objects: objects, ids: map[disk]int32{}, slots: make([]*slotUsage, c.Len()), claims: map[[2]string]int32{}, holders: map[inlineDiskName][]holder{}}
 	byNode := map[string][]*storagev1.VolumeAttachment{}
 	for a := range allOf(objects.VolumeAttachments) {
 		byNode[a.Spec.NodeName] = append(byNode[a.Spec.NodeName], a)
@@ -149,13 +149,17 @@ func (u *Usage) restrict(pod *v1.Pod, i int, n int32) {
 			delete(u.claims, k)
 		}
 	}
-	if !slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return exclusive(&v) }) {
-		return
-	}
-	if n > 0 {
-		u.holders[i] = append(u.holders[i], pod)
-	} else {
-		u.holders[i] = slices.DeleteFunc(u.holders[i], func(p *v1.Pod) bool { return p.UID == pod.UID && p.Name == pod.Name && p.Namespace == pod.Namespace })
+	for _, name := range inlineDiskNames(pod) {
+		if n > 0 {
+			u.holders[name] = append(u.holders[name], holder{pod, i})
+			continue
+		}
+		u.holders[name] = slices.DeleteFunc(u.holders[name], func(h holder) bool {
+			return h.slot == i && h.pod.UID == pod.UID && h.pod.Name == pod.Name && h.pod.Namespace == pod.Namespace
+		})
+		if len(u.holders[name]) == 0 {
+			delete(u.holders, name)
+		}
 	}
 }
 

@@ -29,9 +29,6 @@ func outline(u *Usage) (out []string) {
 		for _, x := range s.faults {
 			lines = append(lines, "fault "+u.faults.text(x))
 		}
-		for _, p := range u.holders[i] {
-			lines = append(lines, "disks of "+p.Name)
-		}
 		slices.Sort(lines)
 		out = append(append(out, fmt.Sprint(i, s.csi, s.migrated, s.portworx, s.drivers)), lines...)
 	}
@@ -39,6 +36,11 @@ func outline(u *Usage) (out []string) {
 		out = append(out, fmt.Sprint("claim ", k, u.claims[k]))
 	}
 	var pods []string
+	for name, holders := range u.holders {
+		for _, h := range holders {
+			pods = append(pods, fmt.Sprint("disk ", name, h.pod.Name, h.slot))
+		}
+	}
 	for id, users := range u.users {
 		if len(users) > 0 {
 			pods = append(pods, fmt.Sprint("users ", u.disks[id], slices.Sorted(slices.Values(users))))
@@ -101,9 +103,16 @@ func TestHoldersByIdentity(t *testing.T) {
 		return p
 	}
 	pods := []*v1.Pod{of("b", "p", "1"), of("a", "q", "1"), of("a", "p", "2"), of("a", "p", "1")}
-	u := NewUsage((&world{nodes: []*v1.Node{node("n1")}}).put(0, pods...), Objects{})
+	u := NewUsage((&world{nodes: []*v1.Node{node("n1"), node("n2")}}).put(0, pods...), Objects{})
 	u.Remove(of("a", "p", "1"), 0)
-	require.Equal(t, pods[:3], u.holders[0])
+	require.Equal(t, []holder{{pods[0], 0}, {pods[1], 0}, {pods[2], 0}}, u.holders[inlineDiskName{"gce", "d"}])
+	u.Add(pods[0], 1)
+	for _, p := range pods[:3] {
+		u.Remove(p, 0)
+	}
+	require.Equal(t, []holder{{pods[0], 1}}, u.holders[inlineDiskName{"gce", "d"}])
+	u.Remove(pods[0], 1)
+	require.Empty(t, u.holders)
 }
 
 // Only a PersistentVolume of a CSI driver counts as attached, once for a node. A driver without a number has no limit.
