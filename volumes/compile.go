@@ -53,8 +53,7 @@ func Compile(pod *v1.Pod, objects Objects, o Options) *Pod {
 	p := &Pod{pod: pod, objects: objects, options: o}
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
-		_, exclusive := nameOfInlineDisk(v)
-		p.inline = p.inline || exclusive
+		p.inline = p.inline || len(appendDiskNames(nil, v)) > 0
 		name, ephemeral, ok := claimName(pod, v)
 		if !ok {
 			continue

@@ -15,27 +15,28 @@ type holder struct {
 // inlineDiskName is the kind of an inline disk, and what two volumes of that kind have in common when they conflict.
 type inlineDiskName [3]string
 
-// nameOfInlineDisk returns the name of a volume of an inline kind that VolumeRestrictions knows.
-func nameOfInlineDisk(v *v1.Volume) (name inlineDiskName, ok bool) {
-	switch {
-	case v.GCEPersistentDisk != nil:
-		return inlineDiskName{"gce", v.GCEPersistentDisk.PDName}, true
-	case v.AWSElasticBlockStore != nil:
-		return inlineDiskName{"ebs", v.AWSElasticBlockStore.VolumeID}, true
-	case v.ISCSI != nil:
-		return inlineDiskName{"iscsi", v.ISCSI.IQN}, true
-	case v.RBD != nil:
-		return inlineDiskName{"rbd", v.RBD.RBDPool, v.RBD.RBDImage}, true
+// appendDiskNames appends the names of the inline kinds of a volume that VolumeRestrictions knows: none or one, unless a volume is of several kinds, which
+// the API server refuses.
+func appendDiskNames(dst []inlineDiskName, v *v1.Volume) []inlineDiskName {
+	if d := v.GCEPersistentDisk; d != nil {
+		dst = append(dst, inlineDiskName{"gce", d.PDName})
 	}
-	return name, false
+	if d := v.AWSElasticBlockStore; d != nil {
+		dst = append(dst, inlineDiskName{"ebs", d.VolumeID})
+	}
+	if d := v.ISCSI; d != nil {
+		dst = append(dst, inlineDiskName{"iscsi", d.IQN})
+	}
+	if d := v.RBD; d != nil {
+		dst = append(dst, inlineDiskName{"rbd", d.RBDPool, d.RBDImage})
+	}
+	return dst
 }
 
 // inlineDiskNames returns the names of a pod's inline disks. A name may come twice.
 func inlineDiskNames(pod *v1.Pod) (names []inlineDiskName) {
 	for i := range pod.Spec.Volumes {
-		if name, ok := nameOfInlineDisk(&pod.Spec.Volumes[i]); ok {
-			names = append(names, name)
-		}
+		names = appendDiskNames(names, &pod.Spec.Volumes[i])
 	}
 	return names
 }

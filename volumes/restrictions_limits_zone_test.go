@@ -66,6 +66,7 @@ func TestRestrictions(t *testing.T) {
 		disk("other RBD pool", "is free", rbd("p", "i", false, "m1"), rbd("r", "i", false, "m1"), false),
 		disk("same RBD image read", "may be read by all", rbd("p", "i", true, "m1"), rbd("p", "i", true, "m1"), false),
 		disk("two kinds", "never conflict", gcePD("d", false), ebsVolume("d", false), false),
+		disk("one volume of two kinds", "is both", v1.VolumeSource{GCEPersistentDisk: gcePD("d", false).GCEPersistentDisk, AWSElasticBlockStore: ebsVolume("v", false).AWSElasticBlockStore}, ebsVolume("v", false), true),
 		{"ReadWriteOncePod in use", "every node is rejected, also those that do not run the user",
 			(&world{nodes: nodes, claims: claims(claim("c", "", "1Gi", rwop))}).put(0, pod("q", "c")), pod("p", "c"), Options{}, []string{podUsed, podUsed}},
 		{"ReadWriteOncePod free", "nobody uses it", &world{nodes: nodes, claims: claims(claim("c", "", "1Gi", rwop))}, pod("p", "c"), Options{}, []string{"ok", "ok"}},

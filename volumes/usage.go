@@ -19,10 +19,10 @@ type Usage struct {
 	objects Objects
 	ids     map[disk]int32
 	disks   []disk
-	users   [][]int32           // by number of a volume: the slot of each pod that uses the volume
-	slots   []*slotUsage        // nil: free
-	claims  map[[2]string]int32 // pods by namespace and name of a claim that they mount by name
-	holders map[inlineDiskName][]holder
+	users   [][]int32                   // by number of a volume: the slot of each pod that uses the volume
+	slots   []*slotUsage                // nil: free
+	claims  map[[2]string]int32         // pods by namespace and name of a claim that they mount by name
+	holders map[inlineDiskName][]holder // pods with inline disks
 	faults  faults
 }
 
