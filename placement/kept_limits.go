@@ -126,5 +126,5 @@ func (k *keptLimits) Of(*v1.Pod) filter.Predicate { return *k.latest }
 
 // Apart appends the nodes where a volume in use makes a difference.
 func (k *keptLimits) Apart(dst []int32, _ *v1.Pod) []int32 {
-	return (*k.latest).(interface{ AppendApart(dst []int32) []int32 }).AppendApart(dst)
+	return appendApart(dst, *k.latest)
 }

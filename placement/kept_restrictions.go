@@ -92,5 +92,5 @@ func (k keptRestrictions) Of(*v1.Pod) filter.Predicate { return *k.latest }
 
 // Apart appends the nodes where a disk of the pod is in use.
 func (k keptRestrictions) Apart(dst []int32, _ *v1.Pod) []int32 {
-	return (*k.latest).(interface{ AppendApart(dst []int32) []int32 }).AppendApart(dst)
+	return appendApart(dst, *k.latest)
 }

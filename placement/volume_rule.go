@@ -67,6 +67,11 @@ func appendAlike(dst []byte, x any) ([]byte, bool) {
 	}).AppendAlike(dst)
 }
 
+// appendApart asks the state of a pod on which slots it may get another verdict than pods like it.
+func appendApart(dst []int32, x any) []int32 {
+	return x.(interface{ AppendApart(dst []int32) []int32 }).AppendApart(dst)
+}
+
 // staticVolumes shares the verdicts of a rule that reads no pods.
 func staticVolumes(of func(p *volumes.Pod) any) func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
 	return func(p *Plugin, o volumes.Options, v *volumetracker.Tracker) {
